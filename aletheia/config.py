@@ -1,0 +1,238 @@
+"""Settings: the only place that reads the environment.
+
+An argument wins over the environment, the environment over a `.env` file in the working
+directory, that file over the default. Nothing is read at import: `Settings()` reads when it is
+called, `settings` (the handle below) each time an attribute is asked for. An empty variable
+counts as not set.
+
+Reserved, declared here and not used yet: `decomposer_model`, `db_path`, `batch_size`,
+`default_sync`, `per_trace_budget_usd`, `worker_concurrency`, `cache_enabled`. They belong to the
+diagnosis of traces. Every other setting is honoured wherever it applies.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from dotenv import dotenv_values
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+
+from aletheia.errors import ConfigError
+
+_PREFIX: Final = "ALETHEIA_"
+_MASK: Final = "********"
+_ENV_FILE: Final = Path(".env")
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("it is blank")
+    return value
+
+
+ModelName = Annotated[str, AfterValidator(_not_blank)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Settings(BaseSettings):
+    """All settings, frozen. Raises `ConfigError` that names the variable and says what is wrong.
+
+    Times are in seconds. `timeout_s` bounds one request, `total_timeout_s` one call with all its
+    retries. `max_retries` counts the tries after the first. `concurrency` is how many questions
+    are worked on at once. `graph_path` lists directories that are searched for knowledge graphs
+    beside the shipped ones, divided as in `PATH`.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        env_prefix=_PREFIX,
+        env_file=_ENV_FILE,
+        env_file_encoding="utf-8-sig",
+        env_ignore_empty=True,
+        dotenv_filtering="only_existing",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+        protected_namespaces=(),
+    )
+
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    model: ModelName = "gpt-4o-mini"
+    judge_model: ModelName = "gpt-4o"
+    decomposer_model: ModelName = "gpt-4o-mini"
+    embed_model: ModelName = "text-embedding-3-small"
+    timeout_s: Seconds = 120.0
+    total_timeout_s: Seconds = 600.0
+    max_retries: int = Field(default=4, ge=0, le=100)
+    concurrency: int = Field(default=4, ge=1, le=1000)
+    graph_path: Annotated[tuple[Path, ...], NoDecode] = ()
+    db_path: Path = Path("aletheia.db")
+    batch_size: int = Field(default=5, ge=1)
+    default_sync: bool = False
+    per_trace_budget_usd: float = Field(default=0.50, ge=0, allow_inf_nan=False)
+    worker_concurrency: int = Field(default=4, ge=1)
+    cache_enabled: bool = True
+
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401 - pydantic does the typing
+        _reject_unknown(values, type(self))
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _config_error(error) from None
+        except SettingsError as error:
+            raise ConfigError(f"the settings cannot be read: {error}") from None
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(
+                f"`{_ENV_FILE}` cannot be read: {error}", hint="it must be UTF-8 text"
+            ) from None
+
+    @field_validator("openai_api_key")
+    @classmethod
+    def _check_key(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("it holds white space or a character that no HTTP header may carry")
+        return value
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _check_url(cls, value: str | None) -> str | None:
+        return None if not value else _checked_url(value)
+
+    @field_validator("graph_path", mode="before")
+    @classmethod
+    def _split_path(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(Path(part) for part in value.split(os.pathsep) if part)
+        return value
+
+    @property
+    def has_key(self) -> bool:
+        """Whether an API key is set."""
+        return self.openai_api_key is not None
+
+    @property
+    def has_endpoint(self) -> bool:
+        """Whether a model can be called: a key, or the URL of a server that may need none."""
+        return self.has_key or self.openai_base_url is not None
+
+    def non_default(self) -> dict[str, str]:
+        """Return what differs from its default, as text with secrets masked, for a report."""
+        fields = type(self).model_fields
+        return {
+            name: _MASK if isinstance(value, SecretStr) else _as_text(value)
+            for name, value in self
+            if value != fields[name].default
+        }
+
+    @classmethod
+    def variable(cls, name: str) -> str:
+        """Return the environment variable of a setting."""
+        alias = cls.model_fields[name].validation_alias
+        return alias if isinstance(alias, str) else f"{_PREFIX}{name}".upper()
+
+
+class SettingsHandle:
+    """The settings as they are now, with the overrides of the running context.
+
+    Attributes read like those of `Settings`. An override holds for the current thread or task
+    and those tasks it starts; it is gone when its block ends, also after an error.
+    """
+
+    __slots__ = ("_overrides",)
+
+    def __init__(self) -> None:
+        self._overrides: ContextVar[Mapping[str, object]] = ContextVar("settings_overrides")
+
+    def current(self) -> Settings:
+        """Read all settings. Raises `ConfigError` for an invalid one."""
+        return Settings(**self._overrides.get({}))
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - one type per setting
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.current(), name)
+
+    @contextmanager
+    def override(self, **values: object) -> Iterator[Settings]:
+        """Set `values` above everything else inside the block; nested blocks add up.
+
+        Raises `ConfigError` for a name that is no setting, or a value that is not valid.
+        """
+        _reject_unknown(values, Settings)
+        token = self._overrides.set({**self._overrides.get({}), **values})
+        try:
+            yield self.current()
+        finally:
+            self._overrides.reset(token)
+
+
+settings: Final = SettingsHandle()
+"""What is in force: `settings.model`, `with settings.override(model="..."):`."""
+
+
+def unknown_variables() -> tuple[tuple[str, str | None], ...]:
+    """Variables that begin like ours and name no setting, each with the nearest that does."""
+    known = [Settings.variable(name) for name in Settings.model_fields]
+    in_force = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE))}
+    strange = sorted(name for name in in_force if name.startswith(_PREFIX) and name not in known)
+    return tuple((name, _nearest(name, known)) for name in strange)
+
+
+def _reject_unknown(values: Mapping[str, object], model: type[Settings]) -> None:
+    for name in values:
+        if name not in model.model_fields:
+            near = _nearest(name, list(model.model_fields))
+            hint = f"did you mean `{near}`?" if near else None
+            raise ConfigError(f"`{name}` is not a setting", hint=hint)
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    return next(iter(get_close_matches(name, known, n=1)), None)
+
+
+def _config_error(error: ValidationError) -> ConfigError:
+    """Name every variable that is wrong."""
+    parts = [_complaint(item) for item in error.errors()]
+    return ConfigError(
+        "invalid setting: " + "; ".join(parts),
+        hint=f"it came from an argument, the environment or `{_ENV_FILE}`",
+    )
+
+
+def _complaint(item: ErrorDetails) -> str:
+    name = str(item["loc"][0])
+    variable = Settings.variable(name) if name in Settings.model_fields else name
+    # The key is a secret, and a URL may hold one.
+    value = "" if variable.startswith("OPENAI_") else f" is {str(item['input'])!r}"
+    reason = item["msg"].removeprefix("Value error, ")
+    return f"`{variable}`{value}: {reason[:1].lower()}{reason[1:]}"
+
+
+def _checked_url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if re.search(r"\s", value) or parts.scheme not in ("http", "https") or not host:
+        raise ValueError("it is not a URL such as `http://localhost:8000/v1`")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("it must end with its path; the key goes into `OPENAI_API_KEY`")
+    return value
+
+
+def _as_text(value: object) -> str:
+    return os.pathsep.join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,148 @@
+"""Every error this package raises on purpose.
+
+AletheiaError
+├── UsageError          the command line or a call asks for something that does not exist
+├── ConfigError         a setting is missing, unknown or contradictory
+├── DataError           an input file is wrong: carries file, line and field
+├── ModelError          a model or its endpoint failed
+│   ├── ModelUnavailable    network, timeout, 429 or 5xx after the retries
+│   ├── ModelRefused        authentication, permission, content filter, unknown model
+│   └── ModelBadReply       the transport worked, the reply is unusable
+├── StoreError          a file or database of ours cannot be read or written
+└── MissingExtra        an optional package is not installed: carries the pip line
+
+An exception means "cannot go on". A bad reply for one item is a value, not an exception.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from aletheia.schema.model import Usage
+
+
+class AletheiaError(Exception):
+    """Root of the tree. `exit_code` is what the command line ends with."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message} ({self.hint})"
+
+
+class UsageError(AletheiaError):
+    """An argument names something that does not exist or cannot be combined."""
+
+
+class ConfigError(AletheiaError):
+    """A setting is missing, unknown or contradictory."""
+
+
+class DataError(AletheiaError):
+    """Input data is wrong.
+
+    `file`, `line` (1-based) and `field` say where, as far as they are known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        where = str(file) if file is not None else ""
+        if line is not None:
+            where = f"{where}:{line}" if where else f"line {line}"
+        if field is not None:
+            where = f"{where}: field `{field}`" if where else f"field `{field}`"
+        super().__init__(f"{where}: {message}" if where else message, hint=hint)
+        self.file = str(file) if file is not None else None
+        self.line = line
+        self.field = field
+
+
+class ModelError(AletheiaError):
+    """A model or its endpoint failed.
+
+    `status` is the HTTP status, where there was one. `usage` is what the failed call cost, as far
+    as the endpoint said so; `usage.calls` counts the requests that were sent.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.usage = usage
+
+
+class ModelUnavailable(ModelError):
+    """Network failure, timeout, 429 or 5xx, after the retries were used up.
+
+    `retry_after_s` is how long the endpoint asked to be left alone.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        usage: Usage | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, status=status, usage=usage)
+        self.retry_after_s = retry_after_s
+
+
+class ModelRefused(ModelError):
+    """The endpoint said no: bad key, no permission, content filter, unknown model."""
+
+
+class ModelBadReply(ModelError):
+    """The transport worked, but what came back cannot be used.
+
+    `text` is the text of the reply where there was a reply with a text, even an empty one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        usage: Usage | None = None,
+        text: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint, status=status, usage=usage)
+        self.text = text
+
+
+class StoreError(AletheiaError):
+    """A file or database of ours cannot be read or written."""
+
+
+class MissingExtra(AletheiaError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs an optional package",
+            hint=f"pip install 'aletheia-rag[{extra}]'",
+        )
+        self.extra = extra

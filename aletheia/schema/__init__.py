@@ -1,0 +1,1 @@
+"""The nouns: frozen values that flow between the stages."""
