@@ -1,0 +1,1 @@
+"""What an abstention means, and later which cell a trace falls into."""

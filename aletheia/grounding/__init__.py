@@ -1,0 +1,1 @@
+"""Deterministic verification: numbering, parsing, citations, names, quantities, verdicts."""
