@@ -1,0 +1,1 @@
+"""What answers a question from evidence."""
