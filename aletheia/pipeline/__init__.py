@@ -1,0 +1,1 @@
+"""Use cases that join the pure middle with the world."""
