@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
 from aletheia.grounding.citations import Marker
+from aletheia.grounding.lazy import lazy
 from aletheia.grounding.lexicon import FUNCTION_WORDS, OTHER_FUNCTION_WORDS, is_common
 from aletheia.grounding.polarity import stem
 from aletheia.grounding.quantities import NumericMentions, numeric_mentions
@@ -36,27 +36,27 @@ class EvidenceIndex(Corpus):
 
     units: Sequence[UnitIndex]
 
-    @cached_property
+    @lazy
     def numeric(self) -> NumericMentions:
         """Quantities and dates of all units; offsets are into `folded`."""
         return numeric_mentions(self.folded)
 
-    @cached_property
+    @lazy
     def tables(self) -> list[Table]:
         """Tables of all units."""
         return [table for unit in self.units for table in tables(unit.folded.text)]
 
-    @cached_property
+    @lazy
     def stems(self) -> frozenset[str]:
         """Stems of the vocabulary."""
         return frozenset(map(stem, self.vocabulary))
 
-    @cached_property
+    @lazy
     def technical_words(self) -> list[str]:
         """Long words that are not ordinary English ones, sorted."""
         return sorted(word for word in self.vocabulary if len(word) >= 7 and not is_common(word))
 
-    @cached_property
+    @lazy
     def sentence_spans(self) -> list[tuple[int, int]]:
         """Sentences of `folded`."""
         return sentences(self.folded)
@@ -87,38 +87,38 @@ class Case:
     def __post_init__(self) -> None:
         self.text = self.folded.text
 
-    @cached_property
+    @lazy
     def numeric(self) -> NumericMentions:
         """Quantities and dates of the answer."""
         return numeric_mentions(self.text)
 
-    @cached_property
+    @lazy
     def numeric_spans(self) -> Spans:
         """What the numbers and dates of the answer cover."""
         spans = [(quantity.start, quantity.end) for quantity in self.numeric.quantities]
         return Spans(spans + [(date.start, date.end) for date in self.numeric.dates])
 
-    @cached_property
+    @lazy
     def runs(self) -> list[str]:
         """Every run of letters of the answer."""
         return letter_runs(self.text)
 
-    @cached_property
+    @lazy
     def words(self) -> frozenset[str]:
         """The runs of letters in lower case."""
         return frozenset(letter_runs(self.text.lower()))
 
-    @cached_property
+    @lazy
     def has_scopes(self) -> bool:
         """Whether any sentence cites units of its own."""
         return any(sentence.scope for sentence in self.sentences)
 
-    @cached_property
+    @lazy
     def is_english(self) -> bool:
         """Whether answer and cited units are both written in English, by their function words."""
         return _english_share(self.text) > 0.5 and _english_share(self.cited.folded) > 0.5
 
-    @cached_property
+    @lazy
     def question_index(self) -> EvidenceIndex:
         """The question as a corpus of its own."""
         from aletheia.schema.evidence import EvidenceUnit

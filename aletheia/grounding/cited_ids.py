@@ -56,6 +56,10 @@ def read_cited(value: object, repairs: list[str]) -> list[tuple[str, tuple[str, 
     """
     if value is None:
         return []
+    if type(value) is list:
+        plain = [item for item in value if type(item) is str and _CANONICAL.fullmatch(item)]
+        if len(plain) == len(value):
+            return [(item, (item,)) for item in plain]
     if isinstance(value, str) and value.strip().casefold() in _NO_IDS:
         repairs.append("no_ids_word")
         return []

@@ -6,7 +6,7 @@ import gzip
 from functools import lru_cache
 from importlib import resources
 
-from aletheia.grounding.text import plain
+from aletheia.grounding.text import cached_by_word, plain
 
 FUNCTION_WORDS = frozenset(
     """
@@ -265,7 +265,7 @@ def common_words() -> frozenset[str]:
     return frozenset(gzip.decompress(packed).decode("ascii").split())
 
 
-@lru_cache(maxsize=65536)
+@cached_by_word
 def is_common(word: str) -> bool:
     """Whether `word` (lower case) or its obvious base is an ordinary English word."""
     words = common_words()

@@ -240,7 +240,7 @@ def _is_single_name(word: Word, folded: str, *, opener: bool) -> bool:
         return False
     if lower in MONTHS_AND_DAYS and (text.isupper() or lower not in AMBIGUOUS_NAMES):
         return False
-    if not text.isupper() and any(char.isupper() for char in text[1:]):
+    if not text[1:].islower() and not text.isupper() and any(map(str.isupper, text[1:])):
         return True
     if text.isupper():
         return lower not in _EMPHASIS and not (len(text) > 5 and is_common(lower))

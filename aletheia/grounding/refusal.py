@@ -30,18 +30,21 @@ _MARKER: Final = re.compile(
 )
 _HEAD: Final = 260
 _LONGEST_CLAUSE: Final = 320
+# White space is only read from its first character on and never given back: a long gap would
+# take quadratic time.
+_GAP = r"(?<!\s)\s++"
 _CLAUSE_BREAK: Final = re.compile(
-    r"\s*[;；؛]\s*"
-    r"|\s+[—–]+\s+|—+"
-    r"|\s+-\s+"
+    rf"(?:{_GAP})?[;；؛]\s*"
+    rf"|{_GAP}[—–]+\s+|—+"
+    rf"|{_GAP}-\s+"
     r"|:\s+"
     r"|(?<=が)、"
-    r"|[,，、،]?\s+(?=(?:but|however|yet|although|though|nevertheless|still|whereas|aber|jedoch|doch|sondern|"
-    r"allerdings|mais|cependant|toutefois|pero|sin embargo|aunque|ma|però|tuttavia|mas|porém|"
-    r"contudo|embora|"
+    rf"|(?:[,，、،]\s++|{_GAP})(?=(?:but|however|yet|although|though|nevertheless|still|whereas|aber|"
+    r"jedoch|doch|sondern|allerdings|mais|cependant|toutefois|pero|sin embargo|aunque|ma|però|"
+    r"tuttavia|mas|porém|contudo|embora|"
     r"maar|echter|но|однако|хотя|لكن|ولكن|غير أن|लेकिन|परन्तु|परंतु|मगर|किंतु|하지만|그러나)(?!\w))"
-    r"|[,，、]\s*(?=(?:但|不过|不過|可是|然而|しかし|ただし))"
-    r"|,\s+(?=(?:and|so|which|though|und|et|y|e|en)\s)",
+    r"|[,，、]\s*+(?=(?:但|不过|不過|可是|然而|しかし|ただし))"
+    r"|,\s++(?=(?:and|so|which|though|und|et|y|e|en)\s)",
     re.IGNORECASE,
 )
 _CONNECTOR: Final = re.compile(

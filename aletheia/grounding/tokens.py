@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Final, NamedTuple
 
+from aletheia.grounding.lazy import lazy
 from aletheia.grounding.sentences import sentences
 from aletheia.grounding.text import Folded, cached_by_word, fold, lowered, plain
 from aletheia.schema.evidence import EvidenceUnit
@@ -170,38 +170,38 @@ class UnitIndex:
         """The unit's id."""
         return self.unit.id
 
-    @cached_property
+    @lazy
     def cased(self) -> str:
         """Searchable form, case kept."""
         return searchable(self.folded.text)
 
-    @cached_property
+    @lazy
     def lower(self) -> str:
         """Searchable form in lower case."""
         return searchable_lower(self.folded.text)
 
-    @cached_property
+    @lazy
     def cased_words(self) -> list[str]:
         """The words in order, case kept."""
         return self.cased.split()
 
-    @cached_property
+    @lazy
     def quotable(self) -> str:
         """The text as quotations are looked up in it."""
         return quotable(self.folded.text)
 
-    @cached_property
+    @lazy
     def sentences(self) -> list[str]:
         """The sentences of the folded text."""
         text = self.folded.text
         return [text[start:end] for start, end in sentences(text)]
 
-    @cached_property
+    @lazy
     def lower_words(self) -> list[str]:
         """The words in order, lower case."""
         return self.lower.split()
 
-    @cached_property
+    @lazy
     def spelled(self) -> str:
         """Folded text in lower case, accents kept: where exact spelling is looked up."""
         return self.folded.text.lower()
@@ -217,42 +217,42 @@ class Corpus:
     forms: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False)
     """What `name_match` found for a word: the words that are it, and the kind of variant."""
 
-    @cached_property
+    @lazy
     def cased(self) -> str:
         """Searchable forms of all units."""
         return "\n".join([unit.cased for unit in self.units])
 
-    @cached_property
+    @lazy
     def lower(self) -> str:
         """Searchable forms of all units in lower case."""
         return "\n".join([unit.lower for unit in self.units])
 
-    @cached_property
+    @lazy
     def folded(self) -> str:
         """Folded texts of all units."""
         return "\n\n".join([unit.folded.text for unit in self.units])
 
-    @cached_property
+    @lazy
     def spelled(self) -> str:
         """Folded texts in lower case, accents kept."""
         return self.folded.lower()
 
-    @cached_property
+    @lazy
     def lower_folded(self) -> str:
         """Folded texts in lower case, of the same length as `folded`."""
         return lowered(self.folded)
 
-    @cached_property
+    @lazy
     def vocabulary(self) -> frozenset[str]:
         """Every word, lower case."""
         return frozenset(self.lower.split())
 
-    @cached_property
+    @lazy
     def distinct_words(self) -> list[str]:
         """The vocabulary in the order of the text, so that ties are decided the same way always."""
         return list(dict.fromkeys(self.lower.split()))
 
-    @cached_property
+    @lazy
     def capitalised(self) -> dict[str, str]:
         """Words with a capital, as first written, by their lower-case form, in order."""
         found: dict[str, str] = {}
@@ -261,18 +261,18 @@ class Corpus:
                 found.setdefault(word.lower(), word)
         return found
 
-    @cached_property
+    @lazy
     def cased_vocabulary(self) -> frozenset[str]:
         """Every word as written."""
         return frozenset(self.cased.split())
 
-    @cached_property
+    @lazy
     def is_german(self) -> bool:
         """Whether the units are German, where every noun is capitalised."""
         tokens = self.lower.split()
         return sum(word in _GERMAN for word in tokens) * 8 > len(tokens)
 
-    @cached_property
+    @lazy
     def has_capitals(self) -> bool:
         """Whether the evidence uses capitals at all (a lower-cased corpus shows no names)."""
         return self.cased != self.lower

@@ -7,12 +7,15 @@ as long then; the bound leaves room for a busy machine. The shortest of a few ru
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
 import pytest
 
-from aletheia.grounding import polarity, text, tokens, variants
+from aletheia.grounding import lexicon, polarity, text, tokens, variants
 from aletheia.grounding.numbering import number
 from aletheia.grounding.spans import Spans
 from aletheia.grounding.verify import verify_reply
@@ -24,11 +27,11 @@ BOUND = 28
 FLOOR = 0.004
 """Seconds below which a run says nothing: what is constant weighs more there."""
 
-EVIDENCE = (
+RIVER = (
     "The river is 412 km long and not deep. Marta Quill of NATO built the weir in 1974. "
-    '"The quote about the river water" is known. 会议在东京举行。 Type 1 and Windows 10.',
-    "Other unit 5.",
+    '"The quote about the river water" is known. 会议在东京举行。 Type 1 and Windows 10.'
 )
+EVIDENCE = (RIVER, "Other unit 5.")
 ANSWER = 'Marta Quill built it in 1974. "The river is long" is said at http://a.example.com.'
 
 SHAPES: dict[str, Callable[[int], str]] = {
@@ -101,10 +104,17 @@ def test_a_long_unit_takes_linear_time(shape: str) -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [text.plain, polarity.stem, polarity.opposites, variants.sound_key, tokens._cleaned],
+    [
+        text.plain,
+        lexicon.is_common,
+        polarity.stem,
+        polarity.opposites,
+        variants.sound_key,
+        tokens._cleaned,
+    ],
 )
 def test_caches_keep_no_long_text(function: Callable[[str], object]) -> None:
-    cached = [cell.cell_contents for cell in function.__closure__ or ()]  # type: ignore[attr-defined]
+    cached = [cell.cell_contents for cell in function.__closure__ or ()]
     cache = next(item for item in cached if hasattr(item, "cache_info"))
     before = cache.cache_info().currsize
     function("ä" * 10_000)
@@ -121,3 +131,27 @@ def test_spans_are_a_union() -> None:
     assert not spans.overlap(4, 5)
     assert not spans.overlap(12, 20)
     assert not Spans().cover(0)
+
+
+_TWICE = """
+from aletheia.grounding.numbering import number
+from aletheia.grounding.verify import verify_reply
+evidence = number(["Ana Nova and Ana Nora met Anna Noha in Noba. The river Nola is deep."])
+reply = {"answer": "Anna Nofa met hypothensive Norra. It is shallow.", "evidence_ids": ["E1"]}
+print(verify_reply(evidence, reply))
+"""
+
+
+def test_the_order_of_sets_changes_nothing() -> None:
+    """Python orders sets of text differently in every process unless `PYTHONHASHSEED` is set."""
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", _TWICE],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(shown) == 1
