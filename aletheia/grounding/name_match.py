@@ -27,6 +27,7 @@ from aletheia.grounding.variants import german_case, variant
 
 _LONGEST_NAME = 40
 """Words; what is longer is a passage in capitals."""
+_LITTLE = FUNCTION_WORDS | PARTICLES | HONORIFICS | GENERIC
 _SLACK = 3
 """How many foreign words may stand inside a name: `Smith, John` or `John Allen Smith`."""
 
@@ -344,9 +345,31 @@ def _together(
         low = max(0, position - len(core) - _SLACK)
         window = tokens[low : position + len(core) + _SLACK + 1]
         note = _fits(core, forms, window)
-        if note is not None:
+        if note is not None and _unbroken(forms, unit, low, position, len(window)):
             return note
     return None
+
+
+def _unbroken(
+    forms: Sequence[dict[str, str]], unit: UnitIndex, low: int, anchor: int, width: int
+) -> bool:
+    """Whether nothing but names and little words stands between the words of a name.
+
+    `Ana Bell resigned. Bo Crane stayed.` has no Ana Crane.
+    """
+    cased = unit.cased_words
+    if len(forms) < 2 or unit.cased == unit.lower:
+        return True
+    tokens = unit.lower_words
+    places = [anchor]
+    for known in forms:
+        near = [p for p in range(low, min(low + width, len(tokens))) if tokens[p] in known]
+        if near:
+            places.append(min(near, key=lambda place: abs(place - anchor)))
+    return all(
+        place in places or not cased[place].islower() or tokens[place] in _LITTLE
+        for place in range(min(places), max(places))
+    )
 
 
 def _fits(

@@ -115,6 +115,7 @@ _OPPOSITES = _opposites()
 @cached_by_word
 def stem(word: str) -> str:
     """A light English stem of a lower-case word; other languages lose at most an ending."""
+    word = _IRREGULAR.get(word, word)
     if len(word) <= 3:
         return word
     for suffix, least in _STEM_SUFFIXES:
@@ -127,6 +128,27 @@ def stem(word: str) -> str:
         word = word[:-1]
     return word[:9]
 
+
+# Past forms that no ending shows.
+_IRREGULAR = {
+    past: verb
+    for verb, pasts in {
+        "uphold": "upheld", "hold": "held", "withhold": "withheld", "win": "won", "lose": "lost",
+        "sell": "sold", "buy": "bought", "build": "built", "lead": "led", "make": "made", "pay": "paid",
+        "say": "said", "go": "went gone", "give": "gave given", "take": "took taken", "come": "came",
+        "become": "became", "begin": "began begun", "rise": "rose risen", "fall": "fell fallen",
+        "grow": "grew grown", "meet": "met", "keep": "kept", "send": "sent", "spend": "spent",
+        "choose": "chose chosen", "write": "wrote written", "speak": "spoke spoken",
+        "break": "broke broken", "drive": "drove driven", "fly": "flew flown", "run": "ran",
+        "see": "saw seen", "know": "knew known", "bring": "brought", "teach": "taught",
+        "think": "thought", "catch": "caught", "seek": "sought", "fight": "fought", "hear": "heard",
+        "tell": "told", "stand": "stood", "understand": "understood", "forbid": "forbade forbidden",
+        "withdraw": "withdrew withdrawn", "draw": "drew drawn", "throw": "threw thrown",
+        "wear": "wore worn", "swear": "swore sworn", "steal": "stole stolen", "shut": "shut",
+        "eat": "ate eaten", "feed": "fed", "flee": "fled", "shoot": "shot", "strike": "struck",
+    }.items()
+    for past in pasts.split()
+}  # fmt: skip
 
 _STEM_SUFFIXES = (
     ("ational", 4), ("ization", 4), ("isation", 4), ("fulness", 4), ("iveness", 4), ("ations", 4),
@@ -215,6 +237,7 @@ def clause(folded: str, start: int, end: int) -> Clause | None:
         return None
     content: set[str] = set()
     cues = 0
+    neither = False
     for token in _TOKEN.findall(folded, start, end):
         word = token.lower()
         if "'" in word:
@@ -222,6 +245,9 @@ def clause(folded: str, start: int, end: int) -> Clause | None:
                 cues += 1
                 continue
             word = word.partition("'")[0]
+        if word == "nor" and neither:
+            continue  # the second half of one negation
+        neither = neither or word == "neither"
         if word in NEGATIONS or word in _ROOTLESS:
             cues += 1
         elif word not in _STOP and len(word) > 1:

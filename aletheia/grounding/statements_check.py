@@ -165,8 +165,12 @@ class _Signs:
         return shared >= _LEAST_SHARED and shared * 2 >= len(known)
 
     def _holding(self, claim: Clause) -> set[Span]:
-        longest = max(claim.words, key=lambda word: (len(word), word))
-        return self._sentences_with(stem(longest), whole=False)
+        """Evidence sentences that hold the longest word of a claim that the evidence has."""
+        for word in sorted(claim.words, key=lambda word: (-len(word), word)):
+            found = self._sentences_with(stem(word), whole=False)
+            if found:
+                return found
+        return set()
 
     def _sentences_with(self, word: str, *, whole: bool) -> set[Span]:
         return self._sentences_at(list(occurrences(self.case.cited.lower_folded, word, end=whole)))
