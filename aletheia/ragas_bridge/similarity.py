@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
 
-from aletheia.errors import ModelError
+from aletheia.errors import ModelError, ModelRefused, ModelUnavailable
 from aletheia.ragas_bridge.adapters import VectorTable
 from aletheia.ragas_bridge.base import (
     Measured,
@@ -72,6 +72,9 @@ class Similarity:
             return {}
         try:
             rows = await anyio.to_thread.run_sync(self.embedder.embed, texts)
+        except (ModelUnavailable, ModelRefused) as error:
+            # The prefix tells a resumed run that asking again may help.
+            return Unmeasured(reason=f"provider: {self.embedder.name}: {error}")
         except ModelError as error:
             return Unmeasured(reason=f"{self.embedder.name}: {error}")
         return dict(zip(texts, rows, strict=True))

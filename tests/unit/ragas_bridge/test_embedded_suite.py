@@ -165,7 +165,7 @@ class Broken:
 @pytest.mark.parametrize(
     ("vector", "words"),
     [
-        (None, "the endpoint did not answer"),
+        (None, "provider: broken: the endpoint did not answer"),
         ((0.0, 0.0), "no direction"),
         ((float("nan"), 1.0), "no direction"),
         ((float("inf"), 1.0), "no direction"),
