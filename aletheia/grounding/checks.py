@@ -60,7 +60,10 @@ def check_links(case: Case) -> Iterator[Result]:
     """Every URL, DOI and e-mail stands in the cited units, or in the question."""
     for mention in literals.links(case.text):
         case.masks.add(mention.start, mention.end)
-        yield from _or_from_question(case, mention, literals.match_link)
+        if case.question and literals.match_link(mention, case.question_index).carried:
+            yield note(case, "link", (mention.start, mention.end), "from_question")
+        else:
+            yield from _literal(case, mention, literals.match_link)
 
 
 def check_identifiers(case: Case) -> Iterator[Result]:
@@ -75,19 +78,7 @@ def check_identifiers(case: Case) -> Iterator[Result]:
 def check_quotations(case: Case) -> Iterator[Result]:
     """Every quotation stands in one cited unit in one piece."""
     for mention in literals.quotations(case.text):
-        yield from _or_from_question(case, mention, literals.match_quotation)
-
-
-def _or_from_question(
-    case: Case,
-    mention: LiteralMention,
-    match: Callable[[LiteralMention, EvidenceIndex], LiteralMatch],
-) -> Iterator[Result]:
-    """Repeating a link or the words of the question claims nothing about the evidence."""
-    if case.question and match(mention, case.question_index).carried:
-        yield note(case, mention.kind, (mention.start, mention.end), "from_question")
-    else:
-        yield from _literal(case, mention, match)
+        yield from _literal(case, mention, literals.match_quotation)
 
 
 def _literal(
@@ -103,6 +94,8 @@ def _literal(
             (i.units[0].id for i in case.uncited_units() if match(mention, i).carried), None
         )
         reason = "misattributed" if elsewhere else found.reason
+        if not elsewhere and case.question and match(mention, case.question_index).carried:
+            reason = "from_question"
         yield finding(case, mention.kind, span, reason, found_in=elsewhere, nearest=found.nearest)
         return
     if found.note is not None:

@@ -74,6 +74,15 @@ GENERIC = frozenset(
 )
 """Words of kind that may be left off a longer name, or added to one."""
 
+ROLE_WORDS = frozenset(
+    """
+    foreign former deputy acting interim interior defence defense finance justice health education
+    trade energy home state assistant associate executive managing chief senior junior honorary
+    lead head late outgoing incoming current then co
+    """.split()
+)
+"""Words before a title that say which office it is, and belong to no name."""
+
 AMBIGUOUS_NAMES = frozenset(
     """
     mark rose will bill grace may jack frank hope faith joy art pat rob sue drew chase hunter mason
@@ -272,15 +281,17 @@ def is_common(word: str) -> bool:
     if word in words or word in FUNCTION_WORDS:
         return True
     for suffix, tail in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_BASE:
             base = word[: len(word) - len(suffix)]
             if base + tail in words:
                 return True
     return False
 
 
+# James is not the plural of `jam`, nor Peter one who pets: short bases and the endings of names
+# derive nothing.
+_SHORTEST_BASE = 5
 _SUFFIXES = (
-    ("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"),
-    ("ly", ""), ("ily", "y"), ("er", ""), ("er", "e"), ("ers", ""), ("ers", "e"), ("ness", ""),
-    ("less", ""), ("ally", ""), ("ation", "e"), ("ations", "e"),
+    ("s", ""), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("ly", ""), ("ily", "y"),
+    ("ness", ""), ("less", ""), ("ally", ""), ("ation", "e"), ("ations", "e"),
 )  # fmt: skip

@@ -17,7 +17,9 @@ from aletheia.grounding.lexicon import (
     GENERIC,
     HONORIFICS,
     NAME_ADJECTIVES,
+    OTHER_FUNCTION_WORDS,
     PARTICLES,
+    ROLE_WORDS,
     STATES,
     is_common,
 )
@@ -65,7 +67,12 @@ def _is_acronym(text: str) -> bool:
 def _phrase(name: Name, corpus: Corpus) -> NameMatch:
     lower = name.lower
     if f" {' '.join(lower)} " in corpus.lower:
-        if len(lower) > 1 or lower[0] not in AMBIGUOUS_NAMES or not corpus.has_capitals:
+        if (
+            len(lower) > 1
+            or lower[0] not in AMBIGUOUS_NAMES
+            or name.opener
+            or not corpus.has_capitals
+        ):
             return _EXACT
         if f" {name.words[0].text} " in corpus.cased:
             return _EXACT
@@ -166,7 +173,20 @@ def _german_nouns(core: tuple[str, ...], name: Name, corpus: Corpus) -> bool:
         return name.opener or any(german_case(core[0], word) for word in corpus.vocabulary)
     if len(core) > _LONGEST_NAME:
         return False
-    return any(_assembled(core[index:], corpus).carried for index in range(1, len(core)))
+    return any(
+        _assembled(core[index:], corpus).carried
+        and all(_known_noun(word, corpus) for word in core[:index])
+        for index in range(1, len(core))
+    )
+
+
+def _known_noun(word: str, corpus: Corpus) -> bool:
+    """Whether a German word is an article or a noun of the evidence; a first name is neither."""
+    return (
+        word in OTHER_FUNCTION_WORDS["de"]
+        or word in corpus.vocabulary
+        or any(german_case(word, other) for other in corpus.vocabulary)
+    )
 
 
 def _is_ordinary(word: str, corpus: Corpus) -> bool:
@@ -264,7 +284,7 @@ def _split_at_titles(name: Name) -> list[tuple[str, ...]]:
 
 def _all_of(parts: Sequence[tuple[str, ...]], corpus: Corpus) -> NameMatch:
     note: str | None = None
-    named = [part for part in parts if not all(is_common(word) for word in part)] or parts
+    named = [part for part in parts if not ROLE_WORDS.issuperset(part)] or parts
     for part in named:
         found = _assembled(part, corpus)
         if not found.carried:

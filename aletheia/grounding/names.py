@@ -27,6 +27,15 @@ _EVERYWHERE = frozenset(
 """Capitalised words that no evidence needs to define."""
 _ADVERB = re.compile(r"(?:mente|ement|amment|emment|weise|erweise|lijk|mente)$")
 _NUMBERED = frozenset("no nos nr vol pt ch fig sec art".split())
+_DETERMINED = re.compile(
+    r"\b(?:the|a|an|this|that|these|those|our|their|its|his|her|your|my|each|every|any|no|of)\s$",
+    re.IGNORECASE,
+)
+_OPENING_WORDS = frozenset(
+    "will may rich page price summer stone skip cliff king read rice grant hope sandy rusty hardy "
+    "nick dawn eve april june august rod fern pat chase art".split()
+)
+"""Given names that open a sentence as ordinary words at least as often."""
 _LONE_INITIAL = re.compile(r"\.\s+[a-z]")
 _HEADING = re.compile(
     r"^[ \t]*(?:#+ .*|\*\*[^*\n]+\*\*:?[ \t]*|[^.!?\n]{1,60}:[ \t]*)$", re.MULTILINE
@@ -249,5 +258,9 @@ def _is_single_name(word: Word, folded: str, *, opener: bool) -> bool:
     if opener and (lower in OPENERS or _ADVERB.search(lower)):
         return False
     if lower in AMBIGUOUS_NAMES:
-        return not opener
-    return not is_common(lower)
+        return not opener or lower not in _OPENING_WORDS
+    if not is_common(lower):
+        return True
+    # Off the start of a sentence a capital marks a name (`works at Shell`), unless an article or
+    # the like makes it a thing of its kind (`the Court`).
+    return not opener and not _DETERMINED.search(folded, max(0, word.start - 12), word.start)

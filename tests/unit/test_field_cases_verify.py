@@ -164,6 +164,30 @@ G_CASES = (
 )  # fmt: skip
 
 
+LOOKS_LIKE_A_WORD = (
+    E("98-peter", ("Mara signed.",), "Peter signed [E1].", False),
+    E("98-james", ("Mara signed.",), "James signed [E1].", False),
+    E("98-mark", ("Mara signed.",), "Mark signed [E1].", False),
+    E("98-inside", ("Mara works at Apple.",), "Mara works at Shell [E1].", False),
+    E("98-the-court", ("The court ruled.",), "Then the Court ruled [E1].", True),
+    E("98-part", ("Peter Maurer spoke.",), "Red Cross President Peter Maurer spoke [E1].", False),
+    E("98-role", ("Sergei Lavrov spoke.",), "Foreign Minister Sergei Lavrov spoke [E1].", True),
+    E("98-de", ("Anna Müller unterschrieb den Vertrag mit der Stadt.",),
+      "Peter Müller unterschrieb den Vertrag [E1].", False),
+    E("107-quote", ("The firm met.",), 'The firm said "the deal is dead" [E1].', False, "from_question",
+      question='Did the firm say "the deal is dead"?'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOOKS_LIKE_A_WORD, ids=lambda case: case.id)
+def test_names_that_look_like_words_are_checked(case: FieldCase) -> None:
+    """No list of ordinary words lets an invented name pass."""
+    found = check(case)
+
+    assert case.verified == found.verified, (found.findings, found.notes)
+    assert case.reason in (None, *[item.reason for item in found.findings])
+
+
 @pytest.mark.parametrize("case", [*D_CASES, *E_CASES, *F_CASES, *G_CASES], ids=lambda case: case.id)
 def test_field_case(case: FieldCase) -> None:
     """The verdict of each case is the right one, for the right reason."""
