@@ -5,9 +5,9 @@ directory, that file over the default. Nothing is read at import: `Settings()` r
 called, `settings` (the handle below) each time an attribute is asked for. An empty variable
 counts as not set.
 
-Reserved, declared here and not used yet: `decomposer_model`, `db_path`, `batch_size`,
-`default_sync`, `per_trace_budget_usd`, `worker_concurrency`, `cache_enabled`. They belong to the
-diagnosis of traces. Every other setting is honoured wherever it applies.
+Reserved, declared here and not used yet: `decomposer_model`, `batch_size`, `default_sync`,
+`worker_concurrency`. They belong to the diagnosis of traces. Every other setting is honoured
+wherever it applies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -51,6 +51,17 @@ class Settings(BaseSettings):
     retries. `max_retries` counts the tries after the first. `concurrency` is how many questions
     are worked on at once. `graph_path` lists directories that are searched for knowledge graphs
     beside the shipped ones, divided as in `PATH`.
+
+    Money is in US dollars. `per_trace_budget_usd` bounds what one question or trace may cost,
+    `run_budget_usd` a whole run (None = no bound). `unknown_price` says what becomes of a call to
+    a model without a known price while a budget is set: `warn` makes it and says so, `block`
+    raises. `price_input_usd` and `price_output_usd`, per million tokens, are the prices of an
+    endpoint that no price list knows. `requests_per_minute` bounds what is sent to one endpoint
+    (None = as fast as it answers). `context_window` is the size of the model's window in tokens,
+    where the endpoint does not say it. `max_output_tokens` goes out with every request for an
+    answer or a verdict exactly as it is (None = the endpoint's own limit, and one more try with
+    more room where a reply was cut). `openai_api_version` makes requests go out as Azure wants
+    them.
     """
 
     model_config = SettingsConfigDict(
@@ -83,6 +94,14 @@ class Settings(BaseSettings):
     per_trace_budget_usd: float = Field(default=0.50, ge=0, allow_inf_nan=False)
     worker_concurrency: int = Field(default=4, ge=1)
     cache_enabled: bool = True
+    run_budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    unknown_price: Literal["warn", "block"] = "warn"
+    price_input_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    price_output_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    context_window: int | None = Field(default=None, ge=256)
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    openai_api_version: str | None = Field(default=None, validation_alias="OPENAI_API_VERSION")
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - pydantic does the typing
         _reject_unknown(values, type(self))

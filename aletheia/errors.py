@@ -7,7 +7,9 @@ AletheiaError
 ├── ModelError          a model or its endpoint failed
 │   ├── ModelUnavailable    network, timeout, 429 or 5xx after the retries
 │   ├── ModelRefused        authentication, permission, content filter, unknown model
+│   │   └── ContextTooLong      the prompt does not fit into the model's context window
 │   └── ModelBadReply       the transport worked, the reply is unusable
+├── BudgetExceeded      a call would cost more than is allowed: it was not made
 ├── StoreError          a file or database of ours cannot be read or written
 └── MissingExtra        an optional package is not installed: carries the pip line
 
@@ -114,6 +116,10 @@ class ModelRefused(ModelError):
     """The endpoint said no: bad key, no permission, content filter, unknown model."""
 
 
+class ContextTooLong(ModelRefused):
+    """The prompt does not fit into the context window of the model."""
+
+
 class ModelBadReply(ModelError):
     """The transport worked, but what came back cannot be used.
 
@@ -133,16 +139,51 @@ class ModelBadReply(ModelError):
         self.text = text
 
 
+class BudgetExceeded(AletheiaError):
+    """A call was not made, because it would exceed a budget.
+
+    `estimated_usd` is what was spent, what is reserved for calls under way and what the call may
+    cost at most, together; None where the price of the model is not known, and that is set to
+    block. `scope` names the budget: `trace` or `run`. `produced` is what was finished before,
+    such as the answer that the user's own function returned.
+    """
+
+    def __init__(
+        self,
+        estimated_usd: float | None,
+        budget_usd: float,
+        *,
+        scope: str = "trace",
+        model: str | None = None,
+        produced: object = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(_over_budget(estimated_usd, budget_usd, scope, model), hint=hint)
+        self.estimated_usd = estimated_usd
+        self.budget_usd = budget_usd
+        self.scope = scope
+        self.model = model
+        self.produced = produced
+
+
+def _over_budget(estimated: float | None, budget: float, scope: str, model: str | None) -> str:
+    allowed = f"the budget of this {scope} is ${budget:.6g}"
+    if estimated is None:
+        named = f"`{model}`" if model else "the model"
+        return f"the price of {named} is not known, and {allowed}"
+    return f"up to ${estimated:.6g} would be spent, and {allowed}"
+
+
 class StoreError(AletheiaError):
     """A file or database of ours cannot be read or written."""
 
 
 class MissingExtra(AletheiaError):
-    """An optional package is not installed."""
+    """An optional package is not installed. `hint` replaces the pip line where it differs."""
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, what: str, extra: str, *, hint: str | None = None) -> None:
         super().__init__(
             f"{what} needs an optional package",
-            hint=f"pip install 'aletheia-rag[{extra}]'",
+            hint=hint or f"pip install 'aletheia-rag[{extra}]'",
         )
         self.extra = extra

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from aletheia.schema.cost import Cost, total
+from aletheia.schema.diagnosis import Diagnosis, Suggestion
+from aletheia.schema.record import Rate as Rate
+from aletheia.schema.record import Record as Record
+from aletheia.schema.run_diagnosis import DiagnosisReport, Judgements
 from aletheia.schema.verification import Category, Mode, RejectionReason
 
 SCHEMA_VERSION = 1
@@ -13,14 +19,6 @@ SCHEMA_VERSION = 1
 
 METRICS = ("context_precision", "context_recall", "faithfulness", "answer_similarity")
 """The four RAGAS metrics of a run, in report order."""
-
-
-class Record(BaseModel):
-    """Base of everything in the file: frozen, no unknown fields, no NaN or infinity."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, protected_namespaces=()
-    )
 
 
 class MetricScore(Record):
@@ -86,6 +84,14 @@ class DetailedResult(Record):
     `grounding_rejected` is what the mode decided; `verified` is the verdict itself and the same
     in every mode (None = not verified). `correct` compares the answer with the gold answer and its
     aliases (None = there was no answer to compare). `error` is a transport or provider failure.
+
+    `diagnosis` is that of an accepted reply, with the `suggestion` for its cell and the
+    `judgements` behind it. `not_diagnosed` says why there is no cell; it is None too where the run
+    had no judge.
+
+    `cost` sums all model calls of the question; the same calls by purpose and by model stand in
+    `cost_by_purpose` and `cost_by_model`. `cached` says that there were calls and every one was
+    answered by the reply cache.
     """
 
     id: str
@@ -116,9 +122,17 @@ class DetailedResult(Record):
     correct: bool | None = None
     metrics: dict[str, MetricScore] = Field(default_factory=dict)
     baseline_metrics: dict[str, MetricScore] = Field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
+    suggestion: Suggestion | None = None
+    not_diagnosed: str | None = None
+    judgements: Judgements | None = None
     timings_ms: dict[str, float] = Field(default_factory=dict)
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cost: Cost = Field(default_factory=Cost)
+    cost_by_purpose: dict[str, Cost] = Field(default_factory=dict)
+    cost_by_model: dict[str, Cost] = Field(default_factory=dict)
+    cached: bool = False
     error: str | None = None
 
     @model_validator(mode="after")
@@ -126,6 +140,21 @@ class DetailedResult(Record):
         # The breakdown must add up to the failures, so a failure without a reason cannot be stored.
         if self.verified is False and self.category != "error" and self.first_reason is None:
             raise ValueError("`verified` is false but no reason says why")
+        return self
+
+    @model_validator(mode="after")
+    def _no_cell_has_a_reason(self) -> Self:
+        cell = None if self.diagnosis is None else self.diagnosis.failure_cell
+        if cell is not None and self.not_diagnosed is not None:
+            raise ValueError("`not_diagnosed` is set, but there is a cell")
+        if cell is None and (self.suggestion or self.diagnosis) and self.not_diagnosed is None:
+            raise ValueError("there is no cell, and `not_diagnosed` does not say why")
+        return self
+
+    @model_validator(mode="after")
+    def _costs_add_up(self) -> Self:
+        _check_parts("cost_by_purpose", self.cost_by_purpose, self.cost)
+        _check_parts("cost_by_model", self.cost_by_model, self.cost)
         return self
 
     @property
@@ -178,16 +207,6 @@ class GroundingReport(Record):
         if sum(entry.count for entry in self.rejection_breakdown) != failed:
             raise ValueError("`rejection_breakdown` does not add up to `verification_failed`")
         return self
-
-
-class Rate(Record):
-    """A rate with its numerator, denominator and Wilson 95 % interval; no value over nothing."""
-
-    value: float | None
-    numerator: int
-    denominator: int
-    low: float | None = None
-    high: float | None = None
 
 
 class MetricSummary(Record):
@@ -265,8 +284,71 @@ class PairedDifference(Record):
     verdict: str
 
 
+_COUNTS = tuple(name for name in Cost.model_fields if name != "usd")
+
+
+class RunCost(Record):
+    """What the model calls of a run cost together, by purpose and by model.
+
+    `total` is the cost of all rows and of all batches. `batches` is the part of it that went through
+    batches: their replies come to the rows as a cache would bring them, so these calls are in no
+    row. Calls of a question that was under way when a run was killed are in no row, so not in here.
+    """
+
+    total: Cost = Field(default_factory=Cost)
+    by_purpose: dict[str, Cost] = Field(default_factory=dict)
+    by_model: dict[str, Cost] = Field(default_factory=dict)
+    batches: Cost = Field(default_factory=Cost)
+
+    @model_validator(mode="after")
+    def _parts_add_up(self) -> Self:
+        _check_parts("by_purpose", self.by_purpose, self.total)
+        _check_parts("by_model", self.by_model, self.total)
+        if any(getattr(self.batches, name) > getattr(self.total, name) for name in _COUNTS):
+            raise ValueError("`batches` is more than `total`")
+        return self
+
+    def __add__(self, other: RunCost) -> RunCost:
+        return RunCost(
+            total=self.total + other.total,
+            by_purpose=summed_by_name((self.by_purpose, other.by_purpose)),
+            by_model=summed_by_name((self.by_model, other.by_model)),
+            batches=self.batches + other.batches,
+        )
+
+
+def summed_by_name(several: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
+    """Add up costs that have one name, sorted by name."""
+    found: dict[str, Cost] = {}
+    for costs in several:
+        for name, cost in costs.items():
+            found[name] = found.get(name, Cost()) + cost
+    return dict(sorted(found.items()))
+
+
+def _check_parts(name: str, parts: Mapping[str, Cost], whole: Cost) -> None:
+    """Compare the counts; money is a sum of fractions, and may differ in its last digit."""
+    summed = total(parts.values())
+    if any(getattr(summed, count) != getattr(whole, count) for count in _COUNTS):
+        raise ValueError(f"`{name}` does not add up")
+
+
+class Capability(Record):
+    """What a model was found to take: how replies were constrained, what had to be left out.
+
+    `structured` lists `json_schema`, `json_object` or `none`; more than one where it changed.
+    """
+
+    model: str
+    structured: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
 class Provenance(Record):
-    """What is needed to repeat the run."""
+    """What is needed to repeat the run.
+
+    `judge` is what made the diagnoses: kinds, models, digests of prompts; empty = there was none.
+    """
 
     aletheia_version: str
     created_at: str
@@ -286,7 +368,9 @@ class Provenance(Record):
     embedder: str
     prompt_digest: str | None = None
     structured_output: str | None = None
+    capabilities: tuple[Capability, ...] = ()
     seed: int = 0
+    judge: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)
     python: str
@@ -301,8 +385,10 @@ class BenchmarkReport(Record):
     aggregate_details: dict[str, MetricSummary]
     grounding_report: GroundingReport
     abstention_report: AbstentionReport
+    diagnosis_report: DiagnosisReport | None = None
     by_type: tuple[TypeBreakdown, ...] = ()
     baseline_comparison: tuple[PairedDifference, ...] = ()
     interpretation: tuple[str, ...] = ()
+    cost: RunCost = Field(default_factory=RunCost)
     provenance: Provenance
     detailed_results: tuple[DetailedResult, ...]

@@ -46,6 +46,14 @@ def clean_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("max_retries", "ALETHEIA_MAX_RETRIES", 4),
         ("concurrency", "ALETHEIA_CONCURRENCY", 4),
         ("graph_path", "ALETHEIA_GRAPH_PATH", ()),
+        ("run_budget_usd", "ALETHEIA_RUN_BUDGET_USD", None),
+        ("unknown_price", "ALETHEIA_UNKNOWN_PRICE", "warn"),
+        ("price_input_usd", "ALETHEIA_PRICE_INPUT_USD", None),
+        ("price_output_usd", "ALETHEIA_PRICE_OUTPUT_USD", None),
+        ("requests_per_minute", "ALETHEIA_REQUESTS_PER_MINUTE", None),
+        ("context_window", "ALETHEIA_CONTEXT_WINDOW", None),
+        ("max_output_tokens", "ALETHEIA_MAX_OUTPUT_TOKENS", None),
+        ("openai_api_version", "OPENAI_API_VERSION", None),
     ],
 )
 def test_every_setting_has_its_variable_and_default(
