@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from aletheia.schema.model import Prompt, Usage
@@ -26,15 +27,35 @@ class ModelLister(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointIdentity:
+    """Which model at which endpoint, set how: what tells two sources of replies apart.
+
+    `provider` is the protocol spoken, `openai` or `azure`. `parameters` are names and values
+    that are set for every request and do not stand in the prompt, such as an API version,
+    sorted by name. Holds no secret.
+    """
+
+    provider: str
+    base_url: str
+    model: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
 def digest_prompt(prompt: Prompt) -> str:
-    """Return `sha256:<hex>` over everything of the prompt that goes to the endpoint."""
+    """Return `sha256:<hex>` over everything of the prompt that decides the reply.
+
+    The random token of the call counts as zeros of its length, so that the digest is the same in
+    every run. The number of a repetition counts; what the call is for does not.
+    """
     parts = [
-        prompt.system,
-        prompt.user,
+        _without_token(prompt.system, prompt.delimiter),
+        _without_token(prompt.user, prompt.delimiter),
         prompt.schema,
         prompt.schema_name,
         prompt.temperature,
         prompt.max_output_tokens,
+        prompt.repeat,
     ]
     # The ASCII form can carry a lone surrogate, UTF-8 cannot.
     text = json.dumps(parts, ensure_ascii=True, sort_keys=True)
@@ -47,17 +68,22 @@ def add_usage(first: Usage, second: Usage) -> Usage:
         prompt_tokens=_plus(first.prompt_tokens, second.prompt_tokens),
         completion_tokens=_plus(first.completion_tokens, second.completion_tokens),
         calls=first.calls + second.calls,
+        cached_prompt_tokens=_plus(first.cached_prompt_tokens, second.cached_prompt_tokens),
     )
 
 
 def requests_only(count: int) -> Usage:
     """Return the usage of `count` requests that produced no tokens."""
-    return Usage(prompt_tokens=0, completion_tokens=0, calls=count)
+    return Usage(prompt_tokens=0, completion_tokens=0, calls=count, cached_prompt_tokens=0)
 
 
 def wire_text(text: str) -> str:
     """Return the text as it can be sent: half of a UTF-16 pair becomes U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def _without_token(text: str, token: str | None) -> str:
+    return text.replace(token, "0" * len(token)) if token else text
 
 
 def _plus(first: int | None, second: int | None) -> int | None:

@@ -9,14 +9,29 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from aletheia.errors import ModelError, ModelRefused, ModelUnavailable
+from aletheia.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 from aletheia.llm.base import requests_only
 
 _PASSING = frozenset({408, 409, 425, 429})
 _FILTER = re.compile(r"content[_ ]?(filter|policy|management)|ResponsibleAI", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|model_context_window"
+    r"|context[ _-]?(length|size|window|limit|overflow)|maximum model length|max_model_len"
+    r"|(prompt|input|request|message|content)s?\b.{0,24}\b(is|are|was) too (long|large)\b"
+    r"|string_above_max_length|request too large|too large for model|too many (input |prompt )?tokens"
+    r"|(input|prompt|token)s?( token)?( count| length)?.{0,40}exceeds? the (maximum|limit|model)"
+    r"|`?inputs`? tokens \+ `?max_new_tokens`? must be",
+    re.IGNORECASE,
+)
+_LIMIT_TOO_LARGE = re.compile(
+    r"max_(completion_|new_|output_)?tokens['`\"]* is too large", re.IGNORECASE
+)
+_ONE_REQUEST = re.compile(r"request too large", re.IGNORECASE)
+_OVERFLOW_STATUS = frozenset({400, 422, 500})
 _KEY_LIKE = re.compile(r"\b(sk-|Bearer\s+)[\w.*-]{6,}")
 _LONGEST = 300
+_TOO_LONG_HINT = "send less evidence, or use a model with a larger context window"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +72,29 @@ def failure(
     """Return the error for an answer with this status. `where` is the endpoint, for a person."""
     told = f"`{where}` answered {status}: {said.message or 'no reason given'}"
     cost = requests_only(1)
+    if _overflows(status, said.words):
+        return ContextTooLong(told, hint=_TOO_LONG_HINT, status=status, usage=cost)
     if status >= 500 or (status in _PASSING and not _QUOTA.search(said.words)):
         return ModelUnavailable(told, status=status, usage=cost, retry_after_s=retry_after_s)
     if status in (400, 422) and not _FILTER.search(said.words):
         return BadRequest(told, complaint=said, status=status)
     return ModelRefused(told, hint=_hint(status, said), status=status, usage=cost)
+
+
+def is_too_long(words: str) -> bool:
+    """Whether an endpoint says that the prompt does not fit its context window.
+
+    An output limit that is too large for the model is no such thing: a shorter prompt would not
+    help.
+    """
+    return bool(_TOO_LONG.search(words)) and not _LIMIT_TOO_LARGE.search(words)
+
+
+def _overflows(status: int, words: str) -> bool:
+    if status == 429:
+        # One request above the tokens of a minute never passes; several of them do, later.
+        return bool(_ONE_REQUEST.search(words))
+    return status == 413 or (status in _OVERFLOW_STATUS and is_too_long(words))
 
 
 def _hint(status: int, said: Complaint) -> str | None:
@@ -103,6 +136,9 @@ def _from_mapping(body: Mapping[object, object]) -> Complaint:
     param = body.get("param")
     said = message if isinstance(message, str) else str(message)
     rest = [str(body[key]) for key in ("code", "type", "param") if body.get(key)]
+    inner = body.get("innererror")
+    if isinstance(inner, Mapping) and inner.get("code"):
+        rest.append(str(inner["code"]))
     return Complaint(
         message=said or " ".join(rest),
         param=param if isinstance(param, str) else None,

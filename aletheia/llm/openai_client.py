@@ -28,6 +28,7 @@ from aletheia.errors import (
 )
 from aletheia.llm.base import requests_only
 from aletheia.llm.failures import Complaint, complaint, failure, redacted, retry_after
+from aletheia.schema.model import Usage
 
 if TYPE_CHECKING:
     import ssl
@@ -70,12 +71,19 @@ class RawAnswer(Protocol):
 class OpenAIConnection:
     """Sends requests to one endpoint, without retries, each within `timeout_s` seconds.
 
-    Without a key a placeholder goes out, which local servers ignore. Raises `ConfigError` where
-    there is neither key nor URL, or the key cannot stand in a header.
+    Without a key a placeholder goes out, which local servers ignore. With `api_version` requests
+    go out as Azure wants them: the model is a deployment and stands in the path, unless the URL
+    ends like `/v1`. Raises `ConfigError` where there is neither key nor URL, an API version
+    without a URL, or a key that cannot stand in a header.
     """
 
     def __init__(
-        self, *, api_key: str | None = None, base_url: str | None = None, timeout_s: float = 120.0
+        self,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        timeout_s: float = 120.0,
+        api_version: str | None = None,
     ) -> None:
         if not api_key and not base_url:
             raise ConfigError(
@@ -87,7 +95,13 @@ class OpenAIConnection:
             raise ConfigError(
                 "the base URL is not a plain URL", hint="such as `http://localhost:8000/v1`"
             )
+        if api_version and not base_url:
+            raise ConfigError(
+                "`OPENAI_API_VERSION` is set, but not whose it is",
+                hint="set `OPENAI_BASE_URL` to `https://<resource>.openai.azure.com`",
+            )
         self.base_url: Final = base_url or OFFICIAL_URL
+        self.api_version: Final = api_version or None
         self.has_key: Final = bool(api_key)
         self._key = api_key or None
         self._timeout_s = timeout_s
@@ -100,17 +114,23 @@ class OpenAIConnection:
 
     async def chat(self, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - parsed JSON
         """Ask for a chat completion and return its JSON. Raises `ModelError`."""
-        return await self._call(
-            lambda client: client.chat.completions.with_raw_response.create(**body)
+        import httpx2
+
+        # The body is built by us and read by us: `chat.completions.create` would walk through
+        # the whole of it, schema included, once more before it goes out.
+        return await self.call(
+            lambda client: client.post(
+                "/chat/completions", body=dict(body), cast_to=httpx2.Response
+            )
         )
 
     async def models(self) -> Any:  # noqa: ANN401 - parsed JSON
         """Ask for the list of models and return its JSON. Raises `ModelError`."""
-        return await self._call(lambda client: client.models.with_raw_response.list())
+        return await self.call(lambda client: client.models.with_raw_response.list())
 
     async def embeddings(self, model: str, texts: list[str]) -> Any:  # noqa: ANN401 - parsed JSON
         """Ask for one vector a text and return the JSON. Raises `ModelError`."""
-        return await self._call(
+        return await self.call(
             lambda client: client.embeddings.with_raw_response.create(
                 model=model, input=texts, encoding_format="float"
             )
@@ -122,12 +142,14 @@ class OpenAIConnection:
         if held is not None:
             await held[1].aclose()
 
-    async def _call(self, request: Callable[[AsyncOpenAI], Awaitable[RawAnswer]]) -> Any:  # noqa: ANN401 - parsed JSON
+    async def call(self, request: Callable[[AsyncOpenAI], Awaitable[RawAnswer]]) -> Any:  # noqa: ANN401 - parsed JSON
+        """Send one request with the client of this event loop and return its JSON."""
         client = await self._client()
         with anyio.move_on_after(self._timeout_s):
             return await self._send(client, request)
         raise ModelUnavailable(
-            f"`{self.base_url}` gave no reply within {self._timeout_s:g} s", usage=requests_only(1)
+            f"`{self.base_url}` gave no reply within {self._timeout_s:g} s",
+            usage=Usage(),  # it may have been worked on, and charged
         )
 
     async def _send(
@@ -192,12 +214,34 @@ class OpenAIConnection:
         import openai
 
         connect_s = min(self._timeout_s, _LONGEST_CONNECT_S)
-        return openai.AsyncOpenAI(
-            api_key=self._key or _NO_KEY,
-            base_url=self.base_url,
-            timeout=openai.Timeout(self._timeout_s, connect=connect_s),
+        timeout = openai.Timeout(self._timeout_s, connect=connect_s)
+        http = openai.DefaultAsyncHttpxClient(verify=self._tls)
+        key = self._key or _NO_KEY
+        if self.api_version is None:
+            return openai.AsyncOpenAI(
+                api_key=key,
+                base_url=self.base_url,
+                timeout=timeout,
+                max_retries=0,
+                http_client=http,
+            )
+        if re.search(r"/v\d+/?$", self.base_url):
+            return openai.AsyncOpenAI(
+                api_key=key,
+                base_url=self.base_url,
+                default_headers={"api-key": key},
+                default_query={"api-version": self.api_version},
+                timeout=timeout,
+                max_retries=0,
+                http_client=http,
+            )
+        return openai.AsyncAzureOpenAI(
+            api_key=key,
+            base_url=_azure_url(self.base_url),
+            api_version=self.api_version,
+            timeout=timeout,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(verify=self._tls),
+            http_client=http,
         )
 
     @cached_property
@@ -206,6 +250,12 @@ class OpenAIConnection:
         import httpx2
 
         return httpx2.create_ssl_context()
+
+
+def _azure_url(base_url: str) -> str:
+    """Return the URL below which Azure has its deployments."""
+    url = base_url.rstrip("/")
+    return url if re.search(r"/openai(/|$)", url) else f"{url}/openai"
 
 
 def map_error(
@@ -224,9 +274,19 @@ def map_error(
         return failure(error.status_code, said, where=where, retry_after_s=wait)
     if isinstance(error, openai.APIConnectionError):
         told = redacted(_root_cause(error), secret)
-        return ModelUnavailable(f"no answer from `{where}`: {told}", usage=requests_only(1))
+        usage = requests_only(1) if _never_connected(error) else Usage()
+        return ModelUnavailable(f"no answer from `{where}`: {told}", usage=usage)
     kind = _OTHER_CLASSES[_nearest_known(error)]
     return kind(f"`{where}`: {redacted(str(error), secret)}")
+
+
+def _never_connected(error: BaseException | None) -> bool:
+    """Whether the request did not reach the endpoint, which then charges nothing."""
+    while error is not None:
+        if type(error).__name__ in ("ConnectError", "ConnectTimeout", "PoolTimeout"):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _nearest_known(error: Exception) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Final
 
-import anyio
-
-from aletheia.errors import ModelBadReply
+from aletheia.errors import ModelBadReply, ModelError
 from aletheia.llm.base import requests_only, wire_text
 from aletheia.llm.openai_client import OpenAIConnection
+from aletheia.llm.pricing import Pricer
+from aletheia.llm.record import CallLedger, CallRecord
 from aletheia.llm.retry import Retrier, RetryPolicy
+from aletheia.llm.tracking import record_call
+from aletheia.schema.model import Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
 class OpenAIEmbedder:
     """`Embedder` over `/embeddings`: `embed` for synchronous callers, `aembed` for the others.
 
-    Texts go out in batches of `batch_size`, each retried by `policy`.
+    Texts go out in batches of `batch_size`, each retried by `policy`. `api_version` makes requests
+    go out as Azure wants them. Every request is counted, with the purpose `embed`, priced where
+    there is a `pricer`, and goes into `ledger` where one is given.
     """
 
     def __init__(
@@ -33,9 +40,16 @@ class OpenAIEmbedder:
         timeout_s: float = 120.0,
         batch_size: int = 64,
         policy: RetryPolicy | None = None,
+        api_version: str | None = None,
+        pricer: Pricer | None = None,
+        ledger: CallLedger | None = None,
     ) -> None:
         self._model = model
-        self._connection = OpenAIConnection(api_key=api_key, base_url=base_url, timeout_s=timeout_s)
+        self._pricer = pricer
+        self._ledger = ledger
+        self._connection = OpenAIConnection(
+            api_key=api_key, base_url=base_url, timeout_s=timeout_s, api_version=api_version
+        )
         self._batch_size: Final = batch_size
         self._retrier = Retrier(policy or RetryPolicy())
 
@@ -46,9 +60,11 @@ class OpenAIEmbedder:
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return `aembed(texts)`. Works inside a running event loop too, and blocks it."""
-        # The caller's thread may have a loop that runs, so the work gets a thread of its own.
+        # The caller's thread may have a loop that runs, so the work gets a thread of its own, with
+        # the caller's scopes and budgets. The context may say that a loop runs: not in that thread.
         with ThreadPoolExecutor(1, thread_name_prefix="aletheia-embed") as pool:
-            return pool.submit(anyio.run, self.aembed, texts).result()
+            context = copy_context()
+            return pool.submit(context.run, asyncio.run, self.aembed(texts)).result()
 
     async def aembed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return unit-length float32 vectors of shape (len(texts), dimension).
@@ -75,8 +91,42 @@ class OpenAIEmbedder:
         return done.value
 
     async def _request(self, texts: list[str]) -> list[list[float]]:
-        body = await self._connection.embeddings(self._model, texts)
-        return _read_vectors(body, len(texts))
+        started = time.monotonic()
+        try:
+            body = await self._connection.embeddings(self._model, texts)
+            vectors = _read_vectors(body, len(texts))
+        except ModelError as error:
+            self._record(error.usage or Usage(), started, error=error)
+            raise
+        except BaseException as error:
+            # Cancelled: it had been sent.
+            self._record(Usage(), started, error=error)
+            raise
+        self._record(_usage(body), started)
+        return vectors
+
+    def _record(self, usage: Usage, started: float, error: BaseException | None = None) -> None:
+        base_url = self._connection.base_url
+        price = self._pricer.price(self._model, base_url, usage) if self._pricer else None
+        record = CallRecord(
+            model=self._model,
+            usage=usage,
+            seconds=time.monotonic() - started,
+            error=None if error is None else type(error).__name__,
+            purpose="embed",
+            usd=None if price is None else price.usd,
+            base_url=base_url,
+        )
+        record_call(record, *(() if self._ledger is None else (self._ledger,)))
+
+
+def _usage(body: object) -> Usage:
+    """Tokens of an answer with vectors: there are none of a completion."""
+    reported = body.get("usage") if isinstance(body, dict) else None
+    tokens = reported.get("prompt_tokens") if isinstance(reported, dict) else None
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        return Usage()
+    return Usage(prompt_tokens=tokens, completion_tokens=0)
 
 
 def _read_vectors(body: object, asked: int) -> list[list[float]]:

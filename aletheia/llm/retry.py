@@ -83,6 +83,11 @@ class Retrier:
         """
         self.stats.calls += 1
         run = _Run(retrier=self, deadline=self.clock() + self.policy.total_s)
+        try:
+            return Retried(value=await run.attempt(call), failed=None)
+        except ModelUnavailable as error:
+            # Most calls pass at once, and need no more than this.
+            run.told = error
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(ModelUnavailable),
             wait=run.wait,
@@ -91,7 +96,7 @@ class Retrier:
             before_sleep=run.before_sleep,
             retry_error_callback=run.give_up,
         )
-        value: T = await retrying(run.attempt, call)
+        value: T = await retrying(run.further, call)
         return Retried(value=value, failed=run.failed)
 
 
@@ -102,6 +107,8 @@ class _Run:
     retrier: Retrier
     deadline: float
     failed: Usage | None = None
+    told: ModelUnavailable | None = None
+    """What the first try ended with, while nobody has counted it."""
 
     @property
     def _left(self) -> float:
@@ -111,11 +118,18 @@ class _Run:
         try:
             with anyio.move_on_after(max(0.0, self._left)):
                 return await call()
-            raise ModelUnavailable("the time for the call ran out", usage=requests_only(1))
+            raise ModelUnavailable("the time for the call ran out", usage=Usage())
         except ModelUnavailable as error:
             cost = error.usage or requests_only(1)
             self.failed = add_usage(self.failed, cost) if self.failed else cost
             raise
+
+    async def further(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Try again; the first time there is the end of the first try to tell."""
+        if self.told is not None:
+            error, self.told = self.told, None
+            raise error
+        return await self.attempt(call)
 
     def wait(self, state: RetryCallState) -> float:
         policy = self.retrier.policy
