@@ -1,93 +1,41 @@
-"""Count what the calls of a run cost, in a ledger that the run carries."""
+"""Write down what every call of a model cost, at the moment it ends."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
-from aletheia.errors import ModelError
-from aletheia.llm.base import requests_only
+from aletheia.errors import AletheiaError, ModelError
+from aletheia.llm.ledger import CallLedger, CallRecord
+from aletheia.llm.pricing import Pricer
+from aletheia.llm.tracking import record_call
 from aletheia.schema.model import ChatModel, Prompt, Reply, Usage
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRecord:
-    """One call. `error` is the class of the `ModelError` it ended with, None for a reply."""
-
-    model: str
-    usage: Usage
-    seconds: float
-    structured: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """Sums over a ledger.
-
-    `requests` counts what was sent, refused and failed requests included. Tokens are the sum of
-    what was reported; `unreported` calls said nothing, so with it above 0 the sums are a floor.
-    """
-
-    calls: int
-    failed: int
-    requests: int
-    prompt_tokens: int
-    completion_tokens: int
-    unreported: int
-    seconds: float
-
-
-@dataclass(slots=True)
-class CallLedger:
-    """The calls of one run, in the order in which they ended. Safe to use from threads."""
-
-    _records: list[CallRecord] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, record: CallRecord) -> None:
-        """Write one call down."""
-        with self._lock:
-            self._records.append(record)
-
-    @property
-    def records(self) -> tuple[CallRecord, ...]:
-        """All calls so far."""
-        with self._lock:
-            return tuple(self._records)
-
-    def totals(self, model: str | None = None) -> Totals:
-        """Sum all calls, or those of one model."""
-        chosen = [item for item in self.records if model is None or item.model == model]
-        usages = [item.usage for item in chosen]
-        return Totals(
-            calls=len(chosen),
-            failed=sum(item.error is not None for item in chosen),
-            requests=sum(usage.calls for usage in usages),
-            prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
-            completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
-            unreported=sum(
-                usage.prompt_tokens is None or usage.completion_tokens is None for usage in usages
-            ),
-            seconds=sum(item.seconds for item in chosen),
-        )
+__all__ = ["CallLedger", "CallRecord", "RecordingModel", "cached_call"]
 
 
 class RecordingModel:
-    """A chat model whose calls go into a ledger, with the interface of a chat model."""
+    """A chat model whose calls are counted, with the interface of a chat model.
+
+    Each call goes through `record_call`, and into `ledger` where one is given. It is priced where
+    there is a `pricer`; `base_url` is the endpoint's (None = not known). A call that was
+    cancelled had been sent: it counts as failed, with tokens and price not known.
+    """
 
     def __init__(
         self,
         model: ChatModel,
-        ledger: CallLedger,
+        ledger: CallLedger | None = None,
+        pricer: Pricer | None = None,
         *,
+        base_url: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.inner: Final = model
         self.ledger: Final = ledger
+        self._pricer = pricer
+        self._base_url = base_url
         self._clock = clock
 
     @property
@@ -96,31 +44,79 @@ class RecordingModel:
         return self.inner.name
 
     async def complete(self, prompt: Prompt) -> Reply:
-        """Answer one prompt and write the call down, also when it fails."""
+        """Answer one prompt and write the call down, also when it fails or is cancelled."""
         started = self._clock()
         try:
             reply = await self.inner.complete(prompt)
         except ModelError as error:
-            usage = error.usage or requests_only(1)
-            self._add(usage, started, error=type(error).__name__)
+            self._failed(prompt, error.usage or Usage(), started, error)
             raise
-        self._add(reply.usage, started, structured=reply.structured)
+        except AletheiaError:
+            raise  # nothing was sent: a setting is wrong, or a budget is used up
+        except BaseException as error:
+            self._failed(prompt, Usage(), started, error)
+            raise
+        self._replied(prompt, reply, started)
         return reply
 
-    def _add(
-        self,
-        usage: Usage,
-        started: float,
-        *,
-        structured: str | None = None,
-        error: str | None = None,
-    ) -> None:
-        self.ledger.add(
+    def _failed(self, prompt: Prompt, usage: Usage, started: float, error: BaseException) -> None:
+        self._write(
             CallRecord(
                 model=self.name,
                 usage=usage,
                 seconds=self._clock() - started,
-                structured=structured,
-                error=error,
+                error=type(error).__name__,
+                purpose=prompt.purpose,
+                usd=self._usd(usage),
+                base_url=self._base_url,
             )
         )
+
+    def _replied(self, prompt: Prompt, reply: Reply, started: float) -> None:
+        batched = reply.source == "batch"
+        self._write(
+            CallRecord(
+                model=self.name,
+                usage=reply.usage,
+                seconds=self._clock() - started,
+                structured=reply.structured,
+                batched=batched,
+                purpose=prompt.purpose,
+                usd=self._usd(reply.usage, batch=batched, answered_by=reply.model),
+                base_url=self._base_url,
+            )
+        )
+
+    def _usd(
+        self, usage: Usage, *, batch: bool = False, answered_by: str | None = None
+    ) -> float | None:
+        if self._pricer is None:
+            return None
+        price = self._pricer.price(
+            self.name, self._base_url, usage, batch=batch, answered_by=answered_by
+        )
+        return None if price is None else price.usd
+
+    def _write(self, record: CallRecord) -> None:
+        record_call(record, *(() if self.ledger is None else (self.ledger,)))
+
+
+def cached_call(
+    model: str,
+    *,
+    purpose: str,
+    structured: str | None = None,
+    base_url: str | None = None,
+    seconds: float = 0.0,
+) -> CallRecord:
+    """Return the record of a reply that came from the reply cache: no request, and no cost."""
+    return CallRecord(
+        model=model,
+        usage=Usage(prompt_tokens=0, completion_tokens=0, calls=0),
+        seconds=seconds,
+        structured=structured,
+        cached=True,
+        purpose=purpose,
+        usd=0.0,
+        base_url=base_url,
+    )
