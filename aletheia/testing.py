@@ -1,4 +1,4 @@
-"""Helpers for tests of code that uses this package: a model that follows a script, and evidence."""
+"""Helpers for tests of code that uses this package: models that follow a script or a recording."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from aletheia.llm.replay import ReplayModel, record_replies
 from aletheia.llm.scripted import Line, ScriptedModel
 from aletheia.schema.evidence import EvidenceText
 
-__all__ = ["SAMPLE_EVIDENCE", "Line", "ScriptedModel", "answer_reply"]
+__all__ = [
+    "SAMPLE_EVIDENCE",
+    "Line",
+    "ReplayModel",
+    "ScriptedModel",
+    "answer_reply",
+    "record_replies",
+]
 
 SAMPLE_EVIDENCE: Final = (
     EvidenceText(text="The harbour of Port Ellery opened in 1911.", source="Harbour register"),
