@@ -14,7 +14,9 @@ As a process (the port is the first line on stdout; it ends with SIGTERM or Ctrl
 "from_evidence"}`. `GET /requests` returns what was asked so far.
 
 A chat request is answered by the first rule whose text it contains and that has steps left, else
-by the next of `steps`, else by `answer`.
+by the next of `steps`, else by `answer`. So is each line of a batch; `batches` says what becomes
+of each batch (`stub_batch.BatchPlan`), and `batch_api=False` makes a server without them. A `Fault`
+breaks requests to any path.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from stub_batch import BatchPlan, BatchStore, read_form
 
 Refusal = str
 """`json_schema`, `json_object`, `temperature`, `max_tokens`, `max_completion_tokens`, `system`."""
@@ -47,7 +52,8 @@ class Step:
 
     `text` is the reply's content (None = null). `body` replaces the whole JSON, `raw` the bytes.
     `delay` waits before the answer, `drip` seconds between its bytes; `hang_up` closes the
-    connection without an answer. `times` is how often the step is used, None for ever.
+    connection without an answer, `cut` after so many bytes of its body. `times` is how often the
+    step is used, None for ever.
     """
 
     text: str | None = None
@@ -64,6 +70,7 @@ class Step:
     delay: float = 0.0
     drip: float = 0.0
     hang_up: bool = False
+    cut: int | None = None
     times: int | None = 1
 
 
@@ -73,6 +80,19 @@ class Rule:
 
     contains: str
     steps: Sequence[Step]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """Steps instead of the answers to those requests whose path begins with `path` and a method.
+
+    With `carried_out` the request is done all the same, and only its answer is lost.
+    """
+
+    path: str
+    steps: Sequence[Step]
+    method: str = "GET"
+    carried_out: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +129,10 @@ class StubServer:
         models: Sequence[str] | None = ("stub",),
         dimension: int = 8,
         embeddings: Sequence[Any] = (),
+        batches: Sequence[BatchPlan] = (),
+        batch_api: bool = True,
+        faults: Sequence[Fault] = (),
+        on_request: Callable[[Recorded], None] | None = None,
         port: int = 0,
     ) -> None:
         self.requests: list[Recorded] = []
@@ -121,6 +145,9 @@ class StubServer:
         self._answer = answer or from_evidence
         self._queue = deque(_counted(steps))
         self._rules = [(rule.contains, deque(_counted(rule.steps))) for rule in rules]
+        self._faults = [(fault, deque(_counted(fault.steps))) for fault in faults]
+        self.batch = BatchStore(self._answer_line, batches) if batch_api else None
+        self.on_request = on_request
         self._lock = threading.Lock()
         self.closing = threading.Event()
         self._server = _Server(("127.0.0.1", port), _Handler)
@@ -163,6 +190,30 @@ class StubServer:
             if self._queue:
                 return _take(self._queue)
         return _as_step(self._answer(request))
+
+    def next_fault(self, request: Recorded) -> tuple[Step, bool] | None:
+        """Choose what goes wrong with a request, and whether it is carried out all the same."""
+        with self._lock:
+            for fault, queue in self._faults:
+                if request.method == fault.method and request.path.startswith(fault.path) and queue:
+                    return _take(queue), fault.carried_out
+        return None
+
+    def _answer_line(self, body: Any) -> tuple[int, Any]:
+        """Answer one line of a batch as a chat request with that body."""
+        refused = _refused(body, self.refuses)
+        if refused is not None:
+            return 400, _error_body(refused[1], code="unsupported_parameter", param=refused[0])
+        path = "/v1/chat/completions"
+        request = Recorded(method="POST", path=path, headers={}, body=body, at=time.monotonic())
+        step = self.next_step(request)
+        if step.raw is not None:
+            return step.status, step.raw
+        if step.body is not None:
+            return step.status, step.body
+        if step.status >= 400:
+            return step.status, _error_body(step.message or f"status {step.status}")
+        return 200, _completion(step, body)
 
     def start(self) -> Self:
         """Begin to listen."""
@@ -305,28 +356,75 @@ class _Handler(BaseHTTPRequestHandler):
             listed = [vars(item) for item in list(self.server.stub.requests)]
             self._json(200, [{**item, "headers": dict(item["headers"])} for item in listed])
             return
-        self._record(None)
+        request = self._record(None)
         stub = self.server.stub
-        if self._denied():
+        if self._denied() or self._broken(request):
             return
-        if self.path == "/v1/models" and stub.models is not None:
+        if self._is_batch():
+            self._batch(None)
+        elif self.path == "/v1/models" and stub.models is not None:
             data = [{"id": name, "object": "model"} for name in stub.models]
             self._json(200, {"object": "list", "data": data})
         else:
             self._error(404, "no such path")
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length) or b"null")
+        body = self._read_body()
         request = self._record(body)
-        if self._denied():
+        if self._denied() or self._broken(request):
             return
-        if self.path == "/v1/embeddings":
+        if self._is_batch():
+            self._batch(body)
+        elif self.path == "/v1/embeddings":
             self._embeddings(body)
         elif self.path == "/v1/chat/completions":
             self._chat(request)
         else:
             self._error(404, "no such path")
+
+    def do_DELETE(self) -> None:
+        request = self._record(None)
+        if self._denied() or self._broken(request):
+            return
+        if self._is_batch():
+            self._batch(None)
+        else:
+            self._error(404, "no such path")
+
+    def _read_body(self) -> Any:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        content_type = self.headers.get("Content-Type", "")
+        if content_type.startswith("multipart/form-data"):
+            return read_form(content_type, raw)
+        return json.loads(raw or b"null")
+
+    def _is_batch(self) -> bool:
+        has = self.server.stub.batch is not None
+        return has and re.match(r"/v1/(files|batches)\b", self.path) is not None
+
+    def _batch(self, body: Any) -> None:
+        status, made = self._batch_answer(body)
+        if isinstance(made, bytes):
+            self._bytes(status, made, Step(headers={"Content-Type": "application/octet-stream"}))
+        else:
+            self._json(status, made)
+
+    def _batch_answer(self, body: Any) -> tuple[int, Any]:
+        store = self.server.stub.batch
+        assert store is not None
+        parts = urlsplit(self.path)
+        return store.respond(self.command, parts.path, dict(parse_qsl(parts.query)), body)
+
+    def _broken(self, request: Recorded) -> bool:
+        """Whether a fault took the answer's place."""
+        fault = self.server.stub.next_fault(request)
+        if fault is None:
+            return False
+        step, carried_out = fault
+        if carried_out and self._is_batch():
+            self._batch_answer(request.body)
+        self._after(step, request.body)
+        return True
 
     def _record(self, body: Any) -> Recorded:
         item = Recorded(
@@ -337,6 +435,8 @@ class _Handler(BaseHTTPRequestHandler):
             at=time.monotonic(),
         )
         self.server.stub.record(item)
+        if self.server.stub.on_request is not None:
+            self.server.stub.on_request(item)
         return item
 
     def _denied(self) -> bool:
@@ -354,14 +454,20 @@ class _Handler(BaseHTTPRequestHandler):
         if refused is not None:
             self._error(400, refused[1], code="unsupported_parameter", param=refused[0])
             return
-        step = stub.next_step(request)
+        self._after(stub.next_step(request), request.body)
+
+    def _after(self, step: Step, asked: Any) -> None:
+        """Do what a step says: wait, hang up, or answer."""
         if step.delay:
-            stub.closing.wait(step.delay)
+            self.server.stub.closing.wait(step.delay)
         if step.hang_up:
-            self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
+            self._hang_up()
             return
-        self._send(step, request.body)
+        self._send(step, asked)
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, step: Step, asked: Any) -> None:
         if step.raw is not None:
@@ -398,8 +504,8 @@ class _Handler(BaseHTTPRequestHandler):
         param: str | None = None,
         step: Step | None = None,
     ) -> None:
-        error = {"message": message, "type": "stub_error", "code": code, "param": param}
-        self._bytes(status, json.dumps({"error": error}).encode(), step or Step())
+        body = _error_body(message, code=code, param=param)
+        self._bytes(status, json.dumps(body).encode(), step or Step())
 
     def _json(self, status: int, body: Any) -> None:
         self._bytes(status, json.dumps(body).encode(), Step())
@@ -411,6 +517,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if step.cut is not None:
+            self.wfile.write(body[: step.cut])
+            self._hang_up()
+            return
         if not step.drip:
             self.wfile.write(body)
             return
@@ -418,6 +528,13 @@ class _Handler(BaseHTTPRequestHandler):
             if self.server.stub.closing.wait(step.drip):
                 return
             self.wfile.write(bytes([byte]))
+
+
+def _error_body(
+    message: str, *, code: str | None = None, param: str | None = None
+) -> dict[str, Any]:
+    error = {"message": message, "type": "stub_error", "code": code, "param": param}
+    return {"error": error}
 
 
 def _completion(step: Step, asked: Any) -> dict[str, Any]:
@@ -463,6 +580,7 @@ def _from_script(path: Path | None) -> dict[str, Any]:
         Rule(contains=rule["contains"], steps=[_step(item) for item in rule["steps"]])
         for rule in script.get("rules", [])
     ]
+    script["batches"] = [BatchPlan(**item) for item in script.get("batches", [])]
     if "answer" in script:
         script["answer"] = answers[script["answer"]]
     return script
