@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from aletheia.grounding import literals
 from aletheia.grounding.case import Case, EvidenceIndex
@@ -21,6 +21,7 @@ from aletheia.grounding.quantities import DateMention, Quantity, check_date, che
 from aletheia.grounding.scripts import stands_for, uncased_findings
 from aletheia.grounding.tables import cell_conflict, row_conflict
 from aletheia.grounding.text import lowered, plain
+from aletheia.grounding.tokens import letter_runs
 from aletheia.schema.verification import Finding, FindingKind, Note
 
 Result = Finding | Note
@@ -351,7 +352,7 @@ def _missing_value(
 ) -> Iterator[Result]:
     span = (claimed.start, claimed.end)
     case.missing.add(span)
-    if found.soft:
+    if found.soft and not _is_value_of_unknown(case, claimed):
         yield note(case, kind, span, "uncounted", found.nearest)
         return
     elsewhere = next(
@@ -360,6 +361,27 @@ def _missing_value(
     )
     reason = "misattributed" if elsewhere else found.outcome
     yield finding(case, kind, span, reason, found_in=elsewhere, nearest=found.nearest)
+
+
+_IS: Final = re.compile(r"\b(?:is|was|costs?|equals?)\s{1,4}$")
+_END: Final = re.compile(r"\s*+(?:[.,;:!]|$)")
+_COUNTING: Final = frozenset("number total count sum answer result tally score".split())
+
+
+def _is_value_of_unknown(case: Case, claimed: Quantity | DateMention) -> bool:
+    """Whether a number counts nothing and is said of what the cited units never name.
+
+    `The fee is 10.` is no count that somebody made from the units, unlike `The number of ports is
+    3.` and `There are 3 ports.`
+    """
+    sentence = case.sentence_at(claimed.start)
+    if sentence is None or _END.match(case.text, claimed.end) is None:
+        return False
+    before = case.text[sentence.start : claimed.start].lower()
+    if _IS.search(before) is None:
+        return False
+    words = set(letter_runs(before)) - FUNCTION_WORDS
+    return bool(words) and words.isdisjoint(case.cited.vocabulary | _COUNTING)
 
 
 def _cell(case: Case, claimed: Quantity | DateMention) -> str | None:

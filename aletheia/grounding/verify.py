@@ -7,11 +7,12 @@ first is the rejection reason. Everything here is a function of its arguments.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aletheia.grounding import checks
 from aletheia.grounding.case import Case, build_case
 from aletheia.grounding.citations import Marker, find_markers
+from aletheia.grounding.injection import KnownWords, injection_notes
 from aletheia.grounding.parse import parse_reply
 from aletheia.grounding.refusal import idle_spans, is_abstention_literal, refusal, statements
 from aletheia.grounding.slots import check_slots
@@ -58,11 +59,23 @@ def verify_reply(
     question: str | None = None,
     options: VerifyOptions = DEFAULT_OPTIONS,
 ) -> Verification:
-    """Parse `reply` and verify it against `evidence`. Never raises for any reply."""
+    """Parse `reply` and verify it against `evidence`. Never raises for any reply.
+
+    What looks like an order to a model is noted, wherever it stands, and decides nothing.
+    """
     parsed = parse_reply(reply)
     if isinstance(parsed, ParseProblem):
-        return _unparsed(parsed)
-    return verify_answer(evidence, parsed, question=question, options=options)
+        found, case = _unparsed(parsed), None
+    else:
+        found, case = _verified(evidence, parsed, question, options)
+    known = None if case is None else _known_words(case)
+    notes = injection_notes(evidence, question=question, answer=found.answer, known=known)
+    return replace(found, notes=(*found.notes, *notes)) if notes else found
+
+
+def _known_words(case: Case) -> KnownWords:
+    units = [unit.id for unit in case.cited.units]
+    return KnownWords(cited=case.cited.vocabulary, units=units, answer=case.words)
 
 
 def _unparsed(problem: ParseProblem) -> Verification:
@@ -89,12 +102,19 @@ def verify_answer(
     options: VerifyOptions = DEFAULT_OPTIONS,
 ) -> Verification:
     """Verify a parsed answer against `evidence`."""
+    return _verified(evidence, parsed, question, options)[0]
+
+
+def _verified(
+    evidence: EvidenceSet, parsed: ParsedAnswer, question: str | None, options: VerifyOptions
+) -> tuple[Verification, Case | None]:
+    """Verify an answer; the case is None for an abstention, which is not checked further."""
     markers = find_markers(parsed.answer, len(evidence), lenient=options.lenient)
     cited = _cited(parsed, markers)
     invalid = _invalid(parsed, markers, evidence)
     literal = is_abstention_literal(parsed.answer)
     if literal or refusal(parsed.answer) is not None:
-        return _abstention(parsed, cited, invalid, literal=literal)
+        return _abstention(parsed, cited, invalid, literal=literal), None
     case = build_case(parsed.answer, markers, evidence, cited, question)
     findings, notes = _run(case, options)
     reasons: list[RejectionReason] = []
@@ -106,7 +126,7 @@ def verify_answer(
     if findings:
         reasons.append(RejectionReason.UNCITED_ENTITIES)
     checked, unchecked = _coverage(case)
-    return Verification(
+    found = Verification(
         verified=not reasons,
         abstained=False,
         answer=parsed.answer,
@@ -119,6 +139,7 @@ def verify_answer(
         checked=checked,
         unchecked=unchecked,
     )
+    return found, case
 
 
 def _run(case: Case, options: VerifyOptions) -> tuple[tuple[Finding, ...], tuple[Note, ...]]:
