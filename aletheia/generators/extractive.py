@@ -114,7 +114,12 @@ def _text(passage: Passage, chosen: Sequence[Passage]) -> str:
 def _notes(evidence: Evidence) -> tuple[str, ...]:
     notes = []
     if evidence.skipped:
-        notes.append(f"{evidence.skipped} sentences left out: they address the reader")
+        they = "it addresses" if evidence.skipped == 1 else "they address"
+        notes.append(f"{_sentences(evidence.skipped)} left out: {they} the reader")
     if evidence.unread:
-        notes.append(f"{evidence.unread} sentences not looked at: there are too many")
+        notes.append(f"{_sentences(evidence.unread)} not looked at: there are too many")
     return tuple(notes)
+
+
+def _sentences(number: int) -> str:
+    return f"{number} sentence" if number == 1 else f"{number} sentences"

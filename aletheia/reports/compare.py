@@ -1,13 +1,17 @@
-"""Two retrievals over the same questions: difference, interval and test.
+"""Pairs of values over the same questions: difference, interval and test.
 
 The mean difference gets a bootstrap interval and a paired permutation test. Both are computed
 with a fixed seed, the test exactly while there are at most 13 pairs. The test decides the verdict.
+Two retrievals of one run are compared here; two runs in `aletheia.reports.comparison`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, stdev
+from typing import Final, Literal
 
 from aletheia.schema.report import METRICS, DetailedResult, MetricScore, PairedDifference
 
@@ -27,7 +31,76 @@ MIN_PAIRS_FOR_INTERVAL = 10
 
 RESAMPLES = 9999
 
+POWER: Final = 0.80
+"""Chance with which a difference that is called detectable would have been found."""
+
 Pair = tuple[float, float]
+"""The value of interest and the one it is compared with."""
+
+Alternative = Literal["two-sided", "less", "greater"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedStatistics:
+    """Pairs `(ours, baseline)` summed up; `difference` is the mean of ours minus baseline.
+
+    `low` and `high` are a 95 % bootstrap interval, `p_value` a paired permutation test, and
+    `detectable` the size that a test at the level asked for finds with a chance of 80 %. None
+    where a figure cannot be estimated.
+    """
+
+    n: int
+    mean: float | None
+    baseline_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    detectable: float | None
+
+
+def paired_statistics(
+    pairs: Sequence[Pair],
+    *,
+    seed: int = 0,
+    alternative: Alternative = "two-sided",
+    alpha: float = SIGNIFICANCE,
+) -> PairedStatistics:
+    """Compare the values of pairs. `less` asks whether ours is below the baseline."""
+    differences = [round(ours - baseline, 12) for ours, baseline in pairs]
+    low, high = _interval(differences, seed)
+    return PairedStatistics(
+        n=len(pairs),
+        mean=_mean([ours for ours, _ in pairs]),
+        baseline_mean=_mean([baseline for _, baseline in pairs]),
+        difference=_mean(differences),
+        low=low,
+        high=high,
+        p_value=_permutation(differences, seed, alternative),
+        detectable=_detectable(differences, alternative, alpha),
+    )
+
+
+def _detectable(
+    differences: Sequence[float], alternative: Alternative, alpha: float
+) -> float | None:
+    """Return the difference that the test finds with a chance of 80 %, for this spread and number.
+
+    Quantile of the level plus quantile of the power, times the standard error; but no less than
+    it takes for enough pairs to differ at all. None below two pairs, and where all values agree:
+    then their spread is not known.
+    """
+    if len(differences) < 2 or _all_equal(differences):
+        return None
+    level = alpha / 2 if alternative == "two-sided" else alpha
+    error = stdev(differences) / math.sqrt(len(differences))
+    normal = NormalDist()
+    size = (normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)) * error
+    apart = [abs(value) for value in differences if value]
+    needed = math.floor(math.log2(1 / level)) + 1
+    if needed > len(differences):
+        return None
+    return round(max(size, needed / len(differences) * math.fsum(apart) / len(apart)), 6)
 
 
 def paired_differences(
@@ -66,21 +139,18 @@ def _pair(ours: MetricScore | None, baseline: MetricScore | None) -> Pair | None
 
 
 def _difference(metric: str, pairs: Sequence[Pair], total: int, seed: int) -> PairedDifference:
-    differences = [round(ours - baseline, 12) for ours, baseline in pairs]
-    mean = _mean(differences)
-    low, high = _interval(differences, seed)
-    p_value = _permutation(differences, seed)
+    found = paired_statistics(pairs, seed=seed)
     return PairedDifference(
         metric=metric,
-        mean=_mean([ours for ours, _ in pairs]),
-        baseline_mean=_mean([baseline for _, baseline in pairs]),
-        difference=mean,
-        low=low,
-        high=high,
-        p_value=p_value,
-        n=len(pairs),
+        mean=found.mean,
+        baseline_mean=found.baseline_mean,
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        p_value=found.p_value,
+        n=found.n,
         total=total,
-        verdict=_verdict(len(pairs), mean, p_value),
+        verdict=_verdict(found.n, found.difference, found.p_value),
     )
 
 
@@ -117,8 +187,8 @@ def _interval(differences: Sequence[float], seed: int) -> tuple[float | None, fl
     return round(float(bounds.low), 6), round(float(bounds.high), 6)
 
 
-def _permutation(differences: Sequence[float], seed: int) -> float | None:
-    """Two-sided p-value under random signs; exact while all sign patterns can be counted."""
+def _permutation(differences: Sequence[float], seed: int, alternative: Alternative) -> float | None:
+    """p-value under random signs; exact while all sign patterns can be counted."""
     if len(differences) < 2:
         return None
     if not any(differences):
@@ -133,6 +203,7 @@ def _permutation(differences: Sequence[float], seed: int) -> float | None:
         vectorized=True,
         n_resamples=RESAMPLES,
         batch=512,
+        alternative=alternative,
         rng=np.random.default_rng(seed),
     )
     return round(float(result.pvalue), 6)

@@ -98,7 +98,16 @@ def test_help_lists_every_command_with_the_first_line_of_its_own_help(
 
 def test_the_bare_program_shows_its_help_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 2
-    assert "evaluate-ragas" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "\n  evaluate-ragas " in shown
+    assert "‹LF›" not in shown
+
+
+def test_a_group_without_a_command_shows_its_help_and_exits_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["local-model"]) == 2
+    assert "\n  serve " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import pty
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -89,3 +92,54 @@ def test_a_terminal_gets_a_bar_that_goes_away() -> None:
     assert process.wait(60) == 0
     assert b"3/3" in said
     assert b"question `q`: no reply: lost" in said
+
+
+def test_json_writes_one_object_for_each_event_and_nothing_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Case 167: a program can follow the run, and what is kept is known all the same."""
+    with Display(form="json") as display:
+        display(RunStarted(total=3, resumed=1, journal="j"))
+        display(row(2, 3, "it is down"))
+        display(RunStopped(reason="enough", left=1))
+        assert (display.kept, display.journal) == ((2, 3), "j")
+
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [event["kind"] for event in told] == ["started", "row", "stopped"]
+    assert told[1]["error"] == "it is down"
+
+
+def test_warnings_of_the_program_are_shown_once_and_by_the_display_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = logging.getLogger("aletheia.llm.budget")
+    with Display() as display:
+        for _ in range(3):
+            log.warning("the price of `%s` is not known", "m")
+        log.info("nobody needs to know")
+        display(Remark(text="hello"))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: the price of `m` is not known",
+        "hello",
+    ]
+
+
+def test_two_displays_in_threads_write_whole_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """Case 167: no live display is fought over where nobody looks at a terminal."""
+
+    def one() -> None:
+        with Display() as display:
+            display(RunStarted(total=20, resumed=0, journal="j"))
+            for done in range(1, 21):
+                display(row(done, 20))
+
+    threads = [threading.Thread(target=one) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines.count("20 of 20 questions done") == 2
+    assert all(line.endswith(("questions done", "20 questions")) for line in lines)

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aletheia.diagnosis.run_report import diagnosis_report
+from aletheia.diagnosis.suggest import suggest
 from aletheia.reports.document import build_report
+from aletheia.schema.cost import Cost, total
+from aletheia.schema.diagnosis import Diagnosis, FailureCell, Flags
 from aletheia.schema.report import (
     BenchmarkReport,
     DetailedResult,
@@ -18,6 +22,7 @@ from aletheia.schema.report import (
     Provenance,
     UnitRecord,
 )
+from aletheia.schema.run_diagnosis import Judgements
 from aletheia.schema.verification import Mode, RejectionReason
 
 HOSTILE = (
@@ -80,6 +85,7 @@ def rejected(reason: RejectionReason, *others: RejectionReason) -> dict[str, obj
         "rejection_reason": reason,
         "rejection_reasons": (reason, *others),
         "verified": False,
+        "not_diagnosed": f"rejected: {reason}",
     }
 
 
@@ -103,6 +109,77 @@ def row(identifier: str, question: str, gold: str, **fields: object) -> Detailed
     )
 
 
+def cost(calls: int = 1, usd: float | None = 0.0012, **fields: int) -> Cost:
+    """Calls of 300 tokens in and 40 out each; without a price they are unpriced."""
+    given = {
+        "requests": calls,
+        "prompt_tokens": 300 * calls,
+        "completion_tokens": 40 * calls,
+        "unpriced": 0 if usd is not None else calls,
+        **fields,
+    }
+    return Cost.model_validate({"calls": calls, "usd": usd, **given})
+
+
+def costing(**purposes: Cost) -> dict[str, object]:
+    """Cost of a row by purpose: `generate` is asked of one model, the rest of another."""
+    asked = {name: item for name, item in purposes.items() if name == "generate"}
+    judged = {name: item for name, item in purposes.items() if name not in asked}
+    models = {"small-model": total(asked.values()), "judge-model": total(judged.values())}
+    whole = total(purposes.values())
+    return {
+        "cost": whole,
+        "cost_by_purpose": purposes,
+        "cost_by_model": {name: item for name, item in models.items() if item.calls},
+        "cached": whole.calls == whole.cached > 0,
+    }
+
+
+JUDGE = {"decomposer": "llm", "decomposer_model": "cutter", "judge": "llm", "judge_model": "judge"}
+
+
+def diagnosed(
+    cell: str,
+    level: str = "high",
+    *,
+    claim: str,
+    judgements: Judgements | None = None,
+    **fields: object,
+) -> dict[str, object]:
+    """The diagnosis of a row with one sub-question and one claim, which is the whole answer."""
+    missing, ungrounded = cell.startswith("incomplete"), cell.endswith("ungrounded")
+    found = Diagnosis.model_validate(
+        {
+            "failure_cell": FailureCell(cell),
+            "completeness": cell.partition("_")[0],
+            "flags": Flags(missing=missing, extra=cell.startswith("extra"), ungrounded=ungrounded),
+            "sufficiency_level": level,
+            "sufficiency_fraction": 1.0 if level == "high" else 0.0,
+            "faithfulness_fraction": 0.0 if ungrounded else 1.0,
+            "n_sub_questions": 1,
+            "n_claims": 1,
+            "n_uncovered_sub_questions": int(missing),
+            "n_extra_claims": int(cell.startswith("extra")),
+            "threshold": 0.8,
+            "threshold_source": "fallback_memory",
+            **fields,
+        }
+    )
+    verdict = {"verdict": "N" if ungrounded else "Y", "score": 0.2 if ungrounded else 0.97}
+    whole = {"claim": claim, "kind": "answer", "start": 0, "end": len(claim)}
+    return {
+        "diagnosis": found,
+        "suggestion": suggest(found),
+        "judgements": judgements
+        or Judgements.model_validate(
+            {"faithfulness": [{**whole, **verdict, "reasoning": "it says so"}]}
+        ),
+    }
+
+
+CACHED = cost(2, 0.0, cached=2, requests=0, prompt_tokens=0, completion_tokens=0)
+
+
 def sample_rows() -> tuple[DetailedResult, ...]:
     return (*_good_rows(), *_rejected_rows(), *_abstentions_and_errors())
 
@@ -121,6 +198,7 @@ def _good_rows() -> tuple[DetailedResult, ...]:
             **GROUNDED,
             answer=alias,
             reasoning="E1 names the alias.",
+            **costing(generate=cost(), metric=cost(3, 0.0301)),
             raw_reply='```json\n{"answer": "…", "evidence_ids": ["e1"]}\n```',
             cited_ids=("E1",),
             evidence=(
@@ -132,6 +210,7 @@ def _good_rows() -> tuple[DetailedResult, ...]:
             normalised=(("e1", "E1"),),
             gold_in_evidence=True,
             correct=True,
+            **diagnosed("complete_grounded", claim=alias),
             metrics=measured(
                 context_precision=1.0, context_recall=1.0, faithfulness=0.97, answer_similarity=0.81
             ),
@@ -160,6 +239,7 @@ def _good_rows() -> tuple[DetailedResult, ...]:
             ),
             gold_in_evidence=True,
             correct=True,
+            **diagnosed("extra_grounded", claim=rounded, tentative=True, level_tentative=True),
             metrics=measured(
                 context_precision=0.5, context_recall=1.0, faithfulness=1.0, answer_similarity=0.88
             ),
@@ -178,6 +258,15 @@ def _good_rows() -> tuple[DetailedResult, ...]:
             evidence=(unit(1, "تأسست نقابة المصباح في ميناء أورل عام ١٩٢٣.", cited=True),),
             gold_in_evidence=True,
             correct=True,
+            diagnosis=Diagnosis(
+                flags=Flags(missing=False, extra=False),
+                n_claims=1,
+                n_sub_questions=1,
+                n_unmeasured=1,
+                problems=("`faithfulness` is unmeasured",),
+            ),
+            not_diagnosed="unmeasured: faithfulness",
+            judgements=Judgements(errors={"faithfulness": f"the reply was cut off {HOSTILE}"}),
             metrics={
                 **measured(context_precision=1.0, context_recall=1.0, answer_similarity=0.93),
                 **without_value("faithfulness", "unmeasured", "the judge's reply was cut off"),
@@ -195,6 +284,9 @@ def _good_rows() -> tuple[DetailedResult, ...]:
             evidence=(unit(1, "An archive stands in Orle.", cited=True),),
             gold_in_evidence=False,
             correct=False,
+            **diagnosed(
+                "complete_ungrounded", "low", claim=f"The archive stands in Orle. {HOSTILE}"
+            ),
             metrics=measured(
                 context_precision=0.0, context_recall=0.0, faithfulness=0.92, answer_similarity=0.41
             ),
@@ -302,6 +394,7 @@ def _rejected_rows() -> tuple[DetailedResult, ...]:
             "A name",
             **rejected(RejectionReason.PARSE_ERROR),
             raw_reply='{"answer": "The name is',
+            **costing(generate=cost(1, None, unreported=1, prompt_tokens=0, completion_tokens=0)),
             parse_problem="truncated",
             evidence=(unit(1, LONG_WORD),),
             findings=(FindingRecord(kind="reply", text="", start=0, end=0, reason="truncated"),),
@@ -320,6 +413,15 @@ def _abstentions_and_errors() -> tuple[DetailedResult, ...]:
             answerable=False,
             **ABSTAINED,
             abstention_kind="warranted",
+            **diagnosed(
+                "incomplete_grounded",
+                "low",
+                claim="",
+                judgements=Judgements(),
+                n_claims=0,
+                faithfulness_fraction=None,
+                abstention="honest",
+            ),
             evidence=(unit(1, "Mara Holt leads the Lantern Guild."),),
             gold_in_evidence=False,
             metrics={**measured(context_precision=0.0, context_recall=1.0), **inapplicable},
@@ -332,6 +434,15 @@ def _abstentions_and_errors() -> tuple[DetailedResult, ...]:
             type="attribute_filter",
             **ABSTAINED,
             abstention_kind="over_refusal",
+            **diagnosed(
+                "incomplete_grounded",
+                claim="",
+                judgements=Judgements(),
+                n_claims=0,
+                faithfulness_fraction=None,
+                abstention="over_refusal",
+            ),
+            **costing(generate=CACHED),
             evidence=(
                 unit(1, "The port of Orle exports tea."),
                 unit(2, "The port of Vask exports salt."),
@@ -347,6 +458,7 @@ def _abstentions_and_errors() -> tuple[DetailedResult, ...]:
             type="temporal",
             category="error",
             grounding_rejected=False,
+            not_diagnosed="no reply",
             error="ModelUnavailable: 429 after 4 tries, last answer: rate limit",
             evidence=(unit(1, "The guild bought its first ship in 1924."),),
             timings_ms={"total": 61_200.0},
@@ -385,4 +497,7 @@ def provenance(**fields: object) -> Provenance:
 def sample_report(
     rows: Sequence[DetailedResult] | None = None, **fields: object
 ) -> BenchmarkReport:
-    return build_report(sample_rows() if rows is None else rows, provenance(**fields))
+    """The report of some rows; of a judge it says something unless they are given."""
+    made = provenance(**({"judge": JUDGE} if rows is None else {}), **fields)
+    shown = sample_rows() if rows is None else rows
+    return build_report(shown, made, diagnosis=diagnosis_report(shown, made.judge))

@@ -276,3 +276,19 @@ def test_the_hostile_text_is_really_hostile():
     assert "<script>" in HOSTILE
     assert "\x1b" in HOSTILE
     assert "\ud83d" in HOSTILE
+
+
+def test_cells_and_advice_are_shown_for_the_run_and_for_each_question():
+    report = sample_report()
+    html = render_html(report)
+    text = " ".join(Page(html).text)
+
+    for cell in report.diagnosis_report.cells:
+        assert cell.plain_name in text
+    for item in report.diagnosis_report.suggestions:
+        assert item.title in text
+    assert "llm (decomposer cutter, judge judge)" in text
+    assert "0.80 (not learned: the fallback of a run that keeps nothing)" in text
+    assert "No cell (rejected: uncited_entities)" in text
+    assert "Over-answered, tentative" in text
+    assert 'href="#cells"' in html

@@ -20,8 +20,8 @@ from aletheia.reports.tally import (
     grounding_report,
     metric_summaries,
     metric_summary,
-    wilson,
 )
+from aletheia.schema.proportion import wilson
 from aletheia.schema.report import DetailedResult, MetricScore
 from aletheia.schema.verification import RejectionReason
 
