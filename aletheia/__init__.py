@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aletheia.config import settings
     from aletheia.errors import (
         AletheiaError,
+        BudgetExceeded,
         ConfigError,
         DataError,
         MissingExtra,
@@ -20,18 +21,33 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from aletheia.llm.tracking import CostScope, get_tracker
+    from aletheia.schema.cost import Cost
+    from aletheia.schema.diagnosis import Diagnosis, EvaluationResult, FailureCell, Suggestion
     from aletheia.schema.evidence import EvidenceSet, EvidenceText, EvidenceUnit
+    from aletheia.schema.trace import ContextChunk
     from aletheia.schema.verification import Finding, Mode, Note, RejectionReason
+    from aletheia.sdk.answer import AnswerResult, aanswer, answer
     from aletheia.sdk.api import verify
+    from aletheia.sdk.budget import enforce_budget, instrument
+    from aletheia.sdk.evaluate import aevaluate, evaluate
     from aletheia.sdk.result import VerifyResult
 
 __all__ = [
     "AletheiaError",
+    "AnswerResult",
+    "BudgetExceeded",
     "ConfigError",
+    "ContextChunk",
+    "Cost",
+    "CostScope",
     "DataError",
+    "Diagnosis",
+    "EvaluationResult",
     "EvidenceSet",
     "EvidenceText",
     "EvidenceUnit",
+    "FailureCell",
     "Finding",
     "MissingExtra",
     "Mode",
@@ -39,9 +55,17 @@ __all__ = [
     "Note",
     "RejectionReason",
     "StoreError",
+    "Suggestion",
     "UsageError",
     "VerifyResult",
     "__version__",
+    "aanswer",
+    "aevaluate",
+    "answer",
+    "enforce_budget",
+    "evaluate",
+    "get_tracker",
+    "instrument",
     "settings",
     "verify",
 ]
@@ -50,6 +74,7 @@ _HOMES = {
     "aletheia.config": ("settings",),
     "aletheia.errors": (
         "AletheiaError",
+        "BudgetExceeded",
         "ConfigError",
         "DataError",
         "MissingExtra",
@@ -57,9 +82,16 @@ _HOMES = {
         "StoreError",
         "UsageError",
     ),
+    "aletheia.llm.tracking": ("CostScope", "get_tracker"),
+    "aletheia.schema.cost": ("Cost",),
+    "aletheia.schema.diagnosis": ("Diagnosis", "EvaluationResult", "FailureCell", "Suggestion"),
     "aletheia.schema.evidence": ("EvidenceSet", "EvidenceText", "EvidenceUnit"),
+    "aletheia.schema.trace": ("ContextChunk",),
     "aletheia.schema.verification": ("Finding", "Mode", "Note", "RejectionReason"),
+    "aletheia.sdk.answer": ("AnswerResult", "aanswer", "answer"),
     "aletheia.sdk.api": ("verify",),
+    "aletheia.sdk.budget": ("enforce_budget", "instrument"),
+    "aletheia.sdk.evaluate": ("aevaluate", "evaluate"),
     "aletheia.sdk.result": ("VerifyResult",),
 }
 

@@ -22,9 +22,10 @@ Data goes to stdout, everything else to stderr. An error is `error: …`, an emp
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | `evaluate-ragas`: a failure kept replies or metrics away; `verify`: no file or no valid record; `doctor`: something failed |
-| 2 | bad usage, bad input, or a part that cannot be loaded; `verify`: a bad line |
-| 3 | `verify`: some replies were rejected |
+| 1 | `evaluate-ragas`: a failure kept replies or metrics away, or a batch ended early; `verify`, `eval`: no file or no valid record; `doctor`: something failed |
+| 2 | bad usage, bad input, or a part that cannot be loaded; `verify`: a bad line; `eval`: a record that failed |
+| 3 | `verify`: some replies were rejected; `gate`: a rule is not met or not measured |
+| 75 | `evaluate-ragas --batch`: batches are under way |
 | 130 | interrupted with Ctrl-C |
 | 141 | the reader of the output went away |
 """
@@ -33,12 +34,12 @@ Data goes to stdout, everything else to stderr. An error is `error: …`, an emp
 def page() -> str:
     """Build the whole page; the width is fixed so that the terminal makes no difference."""
     os.environ.update(COLUMNS="88", TERMINAL_WIDTH="88", NO_COLOR="1")
-    from aletheia.cli.app import COMMANDS, help_text
+    from aletheia.cli.app import COMMANDS, help_text, subcommands
 
     parts = [HEAD, _section("aletheia", help_text([]))]
-    parts += [
-        _section(f"aletheia {command.name}", help_text([command.name])) for command in COMMANDS
-    ]
+    for command in COMMANDS:
+        paths = [[command.name], *([command.name, name] for name in subcommands(command.name))]
+        parts += [_section(" ".join(["aletheia", *path]), help_text(path)) for path in paths]
     return "\n".join(parts)
 
 

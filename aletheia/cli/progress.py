@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import asdict
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, assert_never
+from typing import TYPE_CHECKING, Final, Literal, Self, assert_never
 
 from aletheia.cli import output
 from aletheia.pipeline.events import Event, Remark, RowDone, RunStarted, RunStopped
@@ -19,13 +23,38 @@ LINES: Final = 10
 """About how many lines a long run prints where there is no terminal."""
 
 
-class Display:
-    """Listens to a run and tells a person; `quiet` keeps all but lost replies from them."""
+Form = Literal["auto", "plain", "json"]
 
-    def __init__(self, *, quiet: bool = False) -> None:
+
+class _Warnings(logging.Handler):
+    """Hands warnings of the program on, each text once."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._say = say
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one warning."""
+        text = record.getMessage()
+        if text not in self._told:
+            self._told.add(text)
+            self._say(text)
+
+
+class Display:
+    """Listens to a run and tells a person; `quiet` keeps all but lost replies from them.
+
+    `form` `plain` shows lines on a terminal too, `json` one object for each event. Inside its
+    block it also shows the warnings that the program logs: nothing else writes to the terminal.
+    """
+
+    def __init__(self, *, quiet: bool = False, form: Form = "auto") -> None:
         self._quiet = quiet
+        self._json = form == "json"
         # Asked once: the bar puts a stream of its own in the place of stderr.
-        self._terminal = output.is_terminal(sys.stderr)
+        self._terminal = output.is_terminal(sys.stderr) and form == "auto"
+        self._warnings = _Warnings(self._warn)
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._begun = time.monotonic()
@@ -35,6 +64,7 @@ class Display:
         self.journal: str | None = None
 
     def __enter__(self) -> Self:
+        logging.getLogger("aletheia").addHandler(self._warnings)
         return self
 
     def __exit__(
@@ -43,6 +73,7 @@ class Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        logging.getLogger("aletheia").removeHandler(self._warnings)
         if self._bar is not None:
             self._bar.stop()
 
@@ -53,6 +84,11 @@ class Display:
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
+        self._note(event)
+        if self._json:
+            if not self._quiet:
+                output.note(json.dumps(asdict(event)))
+            return
         match event:
             case RunStarted():
                 self._start(event)
@@ -65,14 +101,23 @@ class Display:
             case _:
                 assert_never(event)
 
+    def _note(self, event: Event) -> None:
+        """Remember how far the run is, however it is shown."""
+        match event:
+            case RunStarted():
+                self.journal = event.journal
+                self._kept, self._total = event.resumed, event.total
+            case RowDone():
+                self._kept = event.done
+
+    def _warn(self, text: str) -> None:
+        self(Remark(text=f"warning: {text}"))
+
     def _start(self, event: RunStarted) -> None:
-        self.journal = event.journal
-        self._kept, self._total = event.resumed, event.total
         done = f", {event.resumed} of them done before" if event.resumed else ""
         self._say(f"{event.total} questions{done}")
 
     def _row(self, event: RowDone) -> None:
-        self._kept = event.done
         if event.error is not None:
             self._say(f"question `{event.id}`: no reply: {event.error}", always=True)
         if self._quiet:

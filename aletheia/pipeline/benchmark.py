@@ -9,16 +9,20 @@ from pathlib import Path
 
 import anyio
 
+from aletheia.diagnosis.run_report import diagnosis_report
 from aletheia.errors import DataError
+from aletheia.llm.budget import Budget, budget_scope
 from aletheia.pipeline import events, files, journal
 from aletheia.pipeline.answer import Outcome, answer_question, not_asked
 from aletheia.pipeline.journal import Entry, Fingerprint, Journal
+from aletheia.pipeline.observe import merged
 from aletheia.pipeline.runner import run_bounded
 from aletheia.pipeline.setup import Setup, provenance
 from aletheia.reports.document import build_report, dump_json
 from aletheia.reports.html import iter_html
+from aletheia.schema.cost import total
 from aletheia.schema.question import Question
-from aletheia.schema.report import BenchmarkReport, DetailedResult
+from aletheia.schema.report import BenchmarkReport, Capability, DetailedResult, RunCost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,8 @@ class Finished:
     """What a run left behind.
 
     `journal_path` is None when nothing is left to ask. `stopped` says why questions were not
-    asked. `unmeasured` counts questions without a reply, or with a metric that a failure kept away.
+    asked. `unmeasured` counts questions without a reply, or with a metric or a diagnosis that a
+    failure kept away.
     """
 
     report: BenchmarkReport
@@ -38,15 +43,26 @@ class Finished:
 
     @property
     def complete(self) -> bool:
-        """Whether every question has its reply and its metrics."""
+        """Whether every question has its reply, its metrics and its diagnosis."""
         return self.unmeasured == 0
 
 
+def unfinished(setup: Setup) -> Path | None:
+    """Return the newest journal of an unfinished run of the same kind, if there is one."""
+    found, fingerprint = journal.headers(setup.output_dir), setup.fingerprint()
+    return next((path for path, other in found if other == fingerprint), None)
+
+
 async def run_benchmark(
-    setup: Setup, *, resume: bool = False, listener: events.Listener = events.ignore
+    setup: Setup,
+    *,
+    resume: bool = False,
+    listener: events.Listener = events.ignore,
+    batched: RunCost | None = None,
 ) -> Finished:
     """Ask all questions, or with `resume` those that an earlier run of the same kind lacks.
 
+    `batched` is what was paid for batches before, where the models answer from those.
     Raises `UsageError` (output directory), `DataError` (nothing to resume, a damaged journal),
     `ConfigError` or `StoreError` (a part cannot be loaded). When it is cancelled, every finished
     question is in the journal.
@@ -58,8 +74,15 @@ async def run_benchmark(
             for text in start.remarks:
                 listener(events.Remark(text=text))
             await setup.stages.suite.prepare()
-            run = _Run(setup=setup, start=start, entries=dict(start.entries), listener=listener)
-            stopped = await run.all()
+            run = _Run(
+                setup=setup,
+                start=start,
+                entries=dict(start.entries),
+                listener=listener,
+                batched=batched,
+            )
+            with budget_scope(_budget(setup, start.entries)):
+                stopped = await run.all()
             return await anyio.to_thread.run_sync(run.finish, stopped)
         finally:
             opened.remove_if_empty()
@@ -75,15 +98,25 @@ class _Start:
     remarks: tuple[str, ...]
 
 
+def _budget(setup: Setup, kept: Mapping[int, Entry]) -> Budget | None:
+    """Make the budget of the run; what the kept questions cost is spent already."""
+    if setup.budget_usd is None:
+        return None
+    made = Budget(setup.budget_usd, scope="run", unknown_price=setup.options.unknown_price)
+    spent = total(entry.row.cost for entry in kept.values()).usd or 0.0
+    # More may be spent than is allowed now: then the first call that is not free says so.
+    made.reserve(min(spent, setup.budget_usd)).settle(spent)
+    return made
+
+
 def _opened(setup: Setup, *, resume: bool) -> _Start:
     at, fingerprint = setup.now(), setup.fingerprint()
-    headers = journal.headers(setup.output_dir)
-    same = next((path for path, other in headers if other == fingerprint), None)
+    same = unfinished(setup)
     if not resume:
         opened = files.new_journal(setup.output_dir, at, fingerprint)
         return _Start(at=at, journal=opened, entries={}, remarks=_unfinished(same))
     if same is None:
-        raise _nothing_to_resume(setup.output_dir, headers, fingerprint)
+        raise _nothing_to_resume(setup.output_dir, journal.headers(setup.output_dir), fingerprint)
     contents = journal.read(same)
     remarks: tuple[str, ...] = (f"going on with `{same}`",)
     if contents.torn:
@@ -129,6 +162,7 @@ class _Run:
     start: _Start
     entries: dict[int, Entry]
     listener: events.Listener
+    batched: RunCost | None = None
     failures: int = 0
     failure: str | None = None
     stopped: str | None = None
@@ -164,7 +198,8 @@ class _Run:
             index=index,
             row=made.row,
             structured=made.structured,
-            incomplete=made.row.category == "error" or made.failure is not None,
+            incomplete=made.incomplete,
+            capabilities=self.setup.stages.observed.capabilities,
         )
         # A row that is finished is kept, also when the run is cancelled at this moment.
         with anyio.CancelScope(shield=True):
@@ -188,6 +223,9 @@ class _Run:
         )
 
     def _may_go_on(self, made: Outcome) -> bool:
+        if made.ends_the_run:
+            self.stopped = made.over_budget
+            return False
         if made.failure is None or made.failure != self.failure:
             self.failures = 0
         self.failure = made.failure
@@ -201,10 +239,7 @@ class _Run:
     def finish(self, stopped: str | None) -> Finished:
         """Write the report, and delete the journal if nothing is left to ask."""
         setup = self.setup
-        report = build_report(
-            self._rows(stopped),
-            provenance(setup, self.start.at, structured=self._structured(), resumed=self.resumed),
-        )
+        report = self._report(stopped)
         page, text = files.write_pair(
             setup.output_dir,
             self.start.at,
@@ -223,6 +258,18 @@ class _Run:
             stopped=stopped,
         )
 
+    def _report(self, stopped: str | None) -> BenchmarkReport:
+        rows = self._rows(stopped)
+        made = provenance(
+            self.setup,
+            self.start.at,
+            structured=self._structured(),
+            capabilities=self._capabilities(),
+            resumed=self.resumed,
+        )
+        cells = diagnosis_report(rows, made.judge)
+        return build_report(rows, made, diagnosis=cells, batched=self.batched)
+
     def _rows(self, stopped: str | None) -> list[DetailedResult]:
         reason = f"not asked, the run had stopped: {stopped}"
         return [
@@ -236,3 +283,7 @@ class _Run:
         """Name how replies were constrained: more than one way where the endpoint changed."""
         kinds = {entry.structured for entry in self.entries.values()} - {None}
         return ", ".join(sorted(map(str, kinds))) or None
+
+    def _capabilities(self) -> tuple[Capability, ...]:
+        kept = (item for entry in self.entries.values() for item in entry.capabilities)
+        return merged((*kept, *self.setup.stages.observed.capabilities))

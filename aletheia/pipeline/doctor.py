@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,10 +13,14 @@ from aletheia import __version__
 from aletheia.config import Settings, unknown_variables
 from aletheia.errors import AletheiaError
 from aletheia.llm import build
+from aletheia.llm.cache import ReplyCache
 from aletheia.llm.embedded import MODEL_SHA256, MiniLM
+from aletheia.llm.pricing import Pricer
 from aletheia.llm.probe import Fact, probe
 from aletheia.pipeline import assemble, locate
 from aletheia.pipeline.setup import PACKAGES, package_versions
+from aletheia.reports import numbers
+from aletheia.schema.model import Usage
 
 State = Literal["ok", "warn", "fail"]
 
@@ -25,6 +30,10 @@ _STATES: Final[dict[str, State]] = {
     "skipped": "warn",
     "failed": "fail",
 }
+_MILLIONS: Final = (
+    Usage(prompt_tokens=1_000_000, completion_tokens=0),
+    Usage(prompt_tokens=0, completion_tokens=1_000_000),
+)
 # Read by the command line itself, so it is no setting.
 _OTHER_VARIABLES: Final = ("ALETHEIA_DEBUG",)
 
@@ -48,6 +57,8 @@ async def examine(settings: Settings) -> tuple[Finding, ...]:
         *_variables(),
         *await _endpoint(settings),
         *_used(settings),
+        *_prices(settings),
+        _cache(settings),
     )
 
 
@@ -122,3 +133,33 @@ def _finding(fact: Fact) -> Finding:
 def _used(settings: Settings) -> Iterator[Finding]:
     for name, value in assemble.plan(settings, assemble.Choice()).lines():
         yield Finding(name=f"will use: {name}", state="ok", detail=value)
+
+
+def _prices(settings: Settings) -> Iterator[Finding]:
+    pricer, base_url = Pricer(settings), build.describe(settings).base_url
+    for model in assemble.plan(settings, assemble.Choice()).asks:
+        prices = [pricer.price(model, base_url, usage) for usage in _MILLIONS]
+        known = [price for price in prices if price is not None]
+        if len(known) < len(prices):
+            detail = "not known: set `ALETHEIA_PRICE_INPUT_USD` and `ALETHEIA_PRICE_OUTPUT_USD`"
+            yield Finding(name=f"price of {model}", state="warn", detail=detail)
+            continue
+        sent, received = (numbers.money(price.usd) for price in known)
+        detail = f"{sent} in, {received} out for a million tokens ({known[0].basis})"
+        yield Finding(name=f"price of {model}", state="ok", detail=detail)
+
+
+def _cache(settings: Settings) -> Finding:
+    name = "reply cache"
+    if not settings.cache_enabled:
+        return Finding(name=name, state="ok", detail="off: every call is sent")
+    try:
+        cache = ReplyCache.existing(settings.db_path)
+        if cache is None:
+            detail = f"`{settings.db_path}` is made when a model is asked"
+            return Finding(name=name, state="ok", detail=detail)
+        with closing(cache):
+            held = numbers.plural(cache.stats().entries, "reply", "replies")
+    except AletheiaError as error:
+        return Finding(name=name, state="fail", detail=str(error))
+    return Finding(name=name, state="ok", detail=f"{held} in `{settings.db_path}`")

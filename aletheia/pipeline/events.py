@@ -43,7 +43,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStopped:
-    """The same failure came too often in a row; `left` questions were not asked."""
+    """The same failure came too often in a row, or the budget was used up; `left` were not asked."""
 
     reason: str
     left: int

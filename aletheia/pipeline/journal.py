@@ -19,7 +19,7 @@ from typing import IO, Any, Final, Self
 from pydantic import ValidationError
 
 from aletheia.errors import DataError, StoreError
-from aletheia.schema.report import DetailedResult
+from aletheia.schema.report import Capability, DetailedResult
 
 SUFFIX: Final = ".partial.jsonl"
 VERSION: Final = 1
@@ -32,13 +32,15 @@ Fingerprint = Mapping[str, str]
 class Entry:
     """One finished question. `structured` is how its reply was constrained, if it was asked for.
 
-    `incomplete` says that a provider failed and the question should be asked again.
+    `incomplete` says that a provider failed or a budget was used up, and the question should be
+    asked again. `capabilities` is what the run had found out about its models by then.
     """
 
     index: int
     row: DetailedResult
     structured: str | None = None
     incomplete: bool = False
+    capabilities: tuple[Capability, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class Journal:
                 "index": entry.index,
                 "structured": entry.structured,
                 "incomplete": entry.incomplete,
+                "capabilities": [item.model_dump() for item in entry.capabilities],
                 "row": entry.row.model_dump(),
             }
         )
@@ -235,6 +238,7 @@ def _entry(value: Mapping[str, Any], path: Path, number: int) -> Entry:
             row=DetailedResult.model_validate(value["row"]),
             structured=value["structured"],
             incomplete=bool(value["incomplete"]),
+            capabilities=tuple(map(Capability.model_validate, value.get("capabilities", ()))),
         )
     except (KeyError, TypeError, ValueError, ValidationError):
         raise DataError("this line of the journal is no row", file=path, line=number) from None

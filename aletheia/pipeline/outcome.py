@@ -177,7 +177,8 @@ def _findings(verification: Verification) -> tuple[FindingRecord, ...]:
 
 def structured_by(generation: Generation) -> str | None:
     """Say how the reply was constrained; None where no model was asked, or it said nothing."""
-    asked = generation.usage.calls > 0 and generation.reply.strip()
+    # Not the number of calls: a reply from the cache took none.
+    asked = generation.prompt_digest is not None and generation.reply.strip()
     return generation.structured if asked else None
 
 

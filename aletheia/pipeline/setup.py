@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aletheia import __version__
+from aletheia.llm.build import ModelServices
 from aletheia.pipeline.answer import Options, Stages
 from aletheia.pipeline.journal import Fingerprint
 from aletheia.schema.question import QuestionSet
-from aletheia.schema.report import SCHEMA_VERSION, Provenance
+from aletheia.schema.report import SCHEMA_VERSION, Capability, Provenance
 
 if TYPE_CHECKING:
     from aletheia.graph.knowledge import KnowledgeGraph
 
 PACKAGES: Final = (
     "openai",
+    "genai-prices",
     "ragas",
     "datasets",
     "networkx",
@@ -41,7 +43,8 @@ class Setup:
     `settings` and `command` go into the report as they are; `settings` that change results also
     belong into `extra_identity`. `now` gives the time of day, aware of its zone. After
     `stop_after` identical failures of the provider in a row no further question is asked (0 =
-    never stop).
+    never stop). `budget_usd` bounds what all questions may cost, those of earlier tries included
+    that were kept (None = no bound). `services` are what its models share; `close` ends them.
     """
 
     graph: KnowledgeGraph
@@ -58,6 +61,13 @@ class Setup:
     command: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     extra_identity: Mapping[str, str] = field(default_factory=dict)
+    budget_usd: float | None = None
+    services: ModelServices | None = None
+
+    def close(self) -> None:
+        """Close what the models share; after that the run cannot be made any more."""
+        if self.services is not None:
+            self.services.close()
 
     def fingerprint(self) -> Fingerprint:
         """List what two runs must share for one to go on where the other ended."""
@@ -76,13 +86,29 @@ class Setup:
             "prompt": self.prompt_digest or "none",
             "metrics": "; ".join(stages.suite.describe()),
             "embedder": stages.embedder.name if stages.embedder else "none",
+            **_judge_identity(stages),
             "aletheia": __version__,
             "schema version": str(SCHEMA_VERSION),
             **self.extra_identity,
         }
 
 
-def provenance(setup: Setup, at: datetime, *, structured: str | None, resumed: int) -> Provenance:
+def _judge_identity(stages: Stages) -> dict[str, str]:
+    """Name who diagnoses, one entry for each part, so that a difference can be told."""
+    if stages.diagnoser is None:
+        return {"diagnosis": "none"}
+    made = stages.diagnoser.identity
+    return {f"diagnosis: {name.replace('_', ' ')}": value for name, value in made.items()}
+
+
+def provenance(
+    setup: Setup,
+    at: datetime,
+    *,
+    structured: str | None,
+    capabilities: tuple[Capability, ...] = (),
+    resumed: int,
+) -> Provenance:
     """Write down what is needed to repeat the run."""
     stages = setup.stages
     return Provenance(
@@ -104,7 +130,9 @@ def provenance(setup: Setup, at: datetime, *, structured: str | None, resumed: i
         embedder=stages.embedder.name if stages.embedder else "none",
         prompt_digest=setup.prompt_digest,
         structured_output=structured,
+        capabilities=capabilities,
         seed=setup.seed,
+        judge={} if stages.diagnoser is None else dict(stages.diagnoser.identity),
         settings={**setup.settings, **_limits(setup)},
         packages=package_versions(PACKAGES),
         python=platform.python_version(),

@@ -11,7 +11,7 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -31,6 +31,9 @@ _SYSTEM = (
 )
 _SHOWN = 2000
 
+PURPOSE: Final = "metric"
+"""What the calls of metrics are for, as it stands in costs."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
@@ -43,11 +46,13 @@ class ChatJudge:
     """ragas's LLM over a `ChatModel`, for one metric of one row.
 
     A reply that does not fit is asked for once more; then `ModelBadReply` says why. `answer` is
-    the answer under judgement, if there is one. `replies` keeps what was accepted, in order.
+    the answer under judgement, if there is one. `max_output_tokens` goes out with every call.
+    `replies` keeps what was accepted, in order.
     """
 
     model: ChatModel
     answer: str = ""
+    max_output_tokens: int | None = None
     replies: list[Shape] = field(default_factory=list)
 
     async def agenerate(self, prompt: str, response_model: type[T]) -> T:
@@ -58,6 +63,8 @@ class ChatJudge:
             user=prompt,
             schema=shape.model_json_schema(),
             schema_name=response_model.__name__,
+            max_output_tokens=self.max_output_tokens,
+            purpose=PURPOSE,
         )
         outcome = await self._ask(request, shape)
         if isinstance(outcome, _Problem):

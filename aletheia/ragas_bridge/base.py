@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
+from aletheia.errors import (
+    BudgetExceeded,
+    ContextTooLong,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+)
 from aletheia.schema.answer import ABSTENTION
 from aletheia.schema.evidence import EvidenceSet, EvidenceUnit
 from aletheia.schema.report import MetricScore
+
+PROVIDER: Final = "provider: "
+"""How the reason begins where the endpoint failed: asking again later may help."""
+
+OVER_BUDGET: Final = "budget of the "
+"""How the reason begins where a call was not made; the scope of the budget follows."""
 
 Scores = dict[str, MetricScore]
 """One score per name in `aletheia.schema.report.METRICS`, always all four."""
@@ -94,6 +107,19 @@ class Unmeasured:
 
 
 Outcome = Measured | NotApplicable | Unmeasured
+
+
+def failed_call(error: ModelError | BudgetExceeded, who: str | None = None) -> Unmeasured:
+    """Say why a call (of `who`) gave no value: the endpoint, a budget, or this prompt or reply."""
+    if isinstance(error, BudgetExceeded):
+        return Unmeasured(reason=f"{OVER_BUDGET}{error.scope}: {error}")
+    told = f"{who}: {error}" if who else str(error)
+    # A prompt that is too long fails again, whenever it is asked.
+    if isinstance(error, ContextTooLong):
+        return Unmeasured(reason=f"the prompt is too long for the model: {told}")
+    if isinstance(error, ModelUnavailable | ModelRefused):
+        return Unmeasured(reason=f"{PROVIDER}{told}")
+    return Unmeasured(reason=told)
 
 
 def as_score(outcome: Outcome, implementation: str) -> MetricScore:

@@ -14,15 +14,15 @@ from typing import Protocol
 
 import anyio
 
-from aletheia.errors import ConfigError, ModelError, ModelRefused, ModelUnavailable
+from aletheia.errors import BudgetExceeded, ConfigError, ModelError
 from aletheia.ragas_bridge.adapters import ChatJudge, PreparedJudge, VectorTable
-from aletheia.ragas_bridge.base import Measured, Outcome, Unmeasured
+from aletheia.ragas_bridge.base import Measured, Outcome, Unmeasured, failed_call
 
 _IMPORTING = threading.Lock()
 _PEERS = r"(ragas|langchain\w*|langsmith|langgraph|instructor|datasets)(\.|$)"
 
-# What a library may raise over one row. Anything else (cancellation, a budget, a missing
-# setting) means that the run cannot go on, and passes.
+# What a library may raise over one row. Anything else (cancellation, a missing setting) means
+# that the run cannot go on, and passes.
 _ROW_ERRORS = (
     ArithmeticError,
     AssertionError,
@@ -120,10 +120,8 @@ async def measure(metric: Metric, **inputs: object) -> Outcome:
     """
     try:
         result = await metric.ascore(**inputs)
-    except (ModelUnavailable, ModelRefused) as error:
-        return Unmeasured(reason=f"provider: {error}")
-    except ModelError as error:
-        return Unmeasured(reason=str(error))
+    except (ModelError, BudgetExceeded) as error:
+        return failed_call(error)
     except _ROW_ERRORS as error:
         return Unmeasured(reason=f"ragas failed: {type(error).__name__}: {error}")
     return _bounded(result.value)

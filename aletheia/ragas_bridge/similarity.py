@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import anyio
 
-from aletheia.errors import ModelError, ModelRefused, ModelUnavailable
+from aletheia.errors import BudgetExceeded, ModelError
 from aletheia.ragas_bridge.adapters import VectorTable
 from aletheia.ragas_bridge.base import (
     Measured,
     MetricSample,
     Outcome,
     Unmeasured,
+    failed_call,
     settled,
 )
 from aletheia.ragas_bridge.library import Library, measure, via_ragas
@@ -34,6 +35,15 @@ class Windowed(Protocol):
 
     def truncated(self, texts: Sequence[str]) -> tuple[bool, ...]:
         """For each text, whether its end is left out."""
+        ...
+
+
+@runtime_checkable
+class AsyncEmbedder(Protocol):
+    """An embedder that waits for an endpoint: in the task that asks, so that its cost counts there."""
+
+    async def aembed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Vectors of shape (len(texts), dimension), float32, L2-normalised."""
         ...
 
 
@@ -71,13 +81,15 @@ class Similarity:
         if not texts:
             return {}
         try:
-            rows = await anyio.to_thread.run_sync(self.embedder.embed, texts)
-        except (ModelUnavailable, ModelRefused) as error:
-            # The prefix tells a resumed run that asking again may help.
-            return Unmeasured(reason=f"provider: {self.embedder.name}: {error}")
-        except ModelError as error:
-            return Unmeasured(reason=f"{self.embedder.name}: {error}")
+            rows = await self._embedded(texts)
+        except (ModelError, BudgetExceeded) as error:
+            return failed_call(error, self.embedder.name)
         return dict(zip(texts, rows, strict=True))
+
+    async def _embedded(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        if isinstance(self.embedder, AsyncEmbedder):
+            return await self.embedder.aembed(texts)
+        return await anyio.to_thread.run_sync(self.embedder.embed, texts)
 
 
 def _references(sample: MetricSample) -> tuple[str, ...]:

@@ -15,7 +15,13 @@ from pydantic import ValidationError
 from aletheia.errors import DataError
 from aletheia.reports.compare import paired_differences
 from aletheia.reports.interpret import interpret
-from aletheia.reports.tally import abstention_report, by_type, grounding_report, metric_summaries
+from aletheia.reports.tally import (
+    abstention_report,
+    by_type,
+    grounding_report,
+    metric_summaries,
+    run_cost,
+)
 from aletheia.reports.visible import without_surrogates
 from aletheia.schema.report import (
     METRICS,
@@ -23,7 +29,9 @@ from aletheia.schema.report import (
     BenchmarkReport,
     DetailedResult,
     Provenance,
+    RunCost,
 )
+from aletheia.schema.run_diagnosis import DiagnosisReport
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +44,18 @@ def stem(created_at: datetime) -> str:
     return f"ragas_{created_at:%Y%m%d_%H%M%S}"
 
 
-def build_report(results: Sequence[DetailedResult], provenance: Provenance) -> BenchmarkReport:
-    """Tally the rows of a run. Rows keep their order; the mode and seed come from `provenance`."""
+def build_report(
+    results: Sequence[DetailedResult],
+    provenance: Provenance,
+    *,
+    diagnosis: DiagnosisReport | None = None,
+    batched: RunCost | None = None,
+) -> BenchmarkReport:
+    """Tally the rows of a run. Rows keep their order; the mode and seed come from `provenance`.
+
+    `diagnosis` is what the cells of the rows came to (None = there was no judge), `batched` what
+    the batches of the run cost.
+    """
     grounding = grounding_report(results)
     abstention = abstention_report(results)
     metrics = metric_summaries(results)
@@ -46,9 +64,13 @@ def build_report(results: Sequence[DetailedResult], provenance: Provenance) -> B
         aggregate_details=metrics,
         grounding_report=grounding,
         abstention_report=abstention,
+        diagnosis_report=diagnosis,
         by_type=by_type(results),
         baseline_comparison=paired_differences(results, seed=provenance.seed),
-        interpretation=interpret(results, grounding, abstention, metrics, provenance.mode),
+        interpretation=interpret(
+            results, grounding, abstention, metrics, provenance.mode, diagnosis
+        ),
+        cost=run_cost(results, batched),
         provenance=provenance,
         detailed_results=tuple(results),
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aletheia.reports import numbers, page, words
+from aletheia.reports import cells, numbers, page, spending, words
 from aletheia.reports.interpret import headline
 from aletheia.reports.questions import group_views
 from aletheia.reports.visible import one_line, visible
@@ -44,8 +44,10 @@ def iter_html(report: BenchmarkReport) -> Iterator[str]:
             report.provenance.mode,
         ),
         groups=groups,
+        cells=cells,
         page=page,
         num=numbers,
+        spending=spending,
         words=words,
     )
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aletheia.reports import numbers
-from aletheia.reports.tally import NOT_COMPUTED, accepted, answered, replied, wilson
-from aletheia.reports.words import REASONS, spoken
+from aletheia.reports.tally import NOT_COMPUTED, accepted, answered, replied
+from aletheia.reports.words import NOTES, REASONS, spoken
+from aletheia.schema.proportion import wilson
 from aletheia.schema.report import (
     AbstentionReport,
     DetailedResult,
     GroundingReport,
     MetricSummary,
 )
+from aletheia.schema.run_diagnosis import DiagnosisReport
 from aletheia.schema.verification import Mode, RejectionReason
 
 HIGH_PASS_PERCENT = 80
@@ -24,6 +26,9 @@ SMALL_RUN = 30
 MANY_ABSTENTIONS = 0.25
 MEMORY_SIMILARITY = 0.80
 MEMORY_FAITHFULNESS = 0.50
+
+SUSPECTED = "injection_suspected"
+"""Reason of the notes on text that speaks to a model."""
 
 Band = Literal["good", "moderate", "poor", "unmeasured"]
 
@@ -54,14 +59,17 @@ def interpret(
     abstention: AbstentionReport,
     metrics: Mapping[str, MetricSummary],
     mode: Mode,
+    diagnosis: DiagnosisReport | None = None,
 ) -> tuple[str, ...]:
     """Sentences about a run, the most important first."""
     return (
         *_pass_rate(rows, grounding, mode),
         *_errors(grounding, len(rows)),
+        *_suspected(rows),
         *_abstentions(rows, abstention),
         *_lenient_gap(rows, grounding, mode),
         *_memory(rows, grounding),
+        *(() if diagnosis is None else _cells(diagnosis)),
         *_scores(rows, metrics),
     )
 
@@ -95,6 +103,16 @@ _BAND_MEANS: Mapping[Band, str] = {
     "poor": "({rate}, below 60%): the evidence is wrong, the questions need outside knowledge, "
     "or the generator ignores its instructions.",
 }
+
+
+def _suspected(rows: Sequence[DetailedResult]) -> Iterator[str]:
+    """Say where a text may be meant for a model: it changed no verdict, and a reader should know."""
+    held = sum(any(note.reason == SUSPECTED for note in row.notes) for row in rows)
+    if held:
+        yield (
+            f"{numbers.plural(held, 'question holds', 'questions hold')} text that "
+            f"{NOTES[SUSPECTED]}: the notes say where."
+        )
 
 
 def _nothing_verified(rows: Sequence[DetailedResult], mode: Mode) -> str:
@@ -171,6 +189,39 @@ def _memory(rows: Sequence[DetailedResult], grounding: GroundingReport) -> Itera
             f"Possible sign of memory: {numbers.plural(entities, 'reply', 'replies')} with "
             f"contents the cited evidence lacks, {bare} without any citation."
         )
+
+
+def _cells(diagnosis: DiagnosisReport) -> Iterator[str]:
+    rate = diagnosis.healthy.rate
+    if not rate.denominator:
+        yield "Nothing was diagnosed: no accepted reply could be judged in full."
+        return
+    yield (
+        f"{numbers.count_of(rate.numerator, rate.denominator)} diagnosed replies came out healthy: "
+        "everything asked is answered, and every claim is grounded."
+    )
+    advice = [item for item in diagnosis.suggestions if item.slug not in _NO_ADVICE]
+    if advice:
+        top = advice[0]
+        yield (
+            f"The most frequent advice is “{top.title}” "
+            f"({numbers.plural(top.count, 'reply', 'replies')})."
+        )
+    if diagnosis.tentative:
+        doubtful = numbers.plural(diagnosis.tentative, "cell is", "cells are")
+        yield (
+            f"{doubtful} tentative (of {numbers.count(diagnosis.diagnosed)}): a verdict of low "
+            f"confidence decided{_how_often_wrong(diagnosis)}."
+        )
+
+
+def _how_often_wrong(diagnosis: DiagnosisReport) -> str:
+    known = diagnosis.judge.get("judge_error")
+    return f"; {known}" if known else ""
+
+
+_NO_ADVICE = frozenset(("complete_grounded_high",))
+"""Slugs of suggestions that ask for nothing."""
 
 
 def _value(row: DetailedResult, metric: str) -> float | None:

@@ -110,6 +110,17 @@ def p_value(value: float | None, reason: str | None = None) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {rounded(value, 3)}"
 
 
+def money(usd: float | None, reason: str | None = None) -> str:
+    """Write US dollars: `$1,234.50`, `$0.0123`, `<$0.0001`; `$0` is nothing at all."""
+    if usd is None:
+        return missing(reason)
+    if usd == 0:
+        return "$0"
+    if usd < 0.0001:
+        return "<$0.0001"
+    return f"${Decimal(rounded(usd, 2 if usd >= 1 else 4)):,}"
+
+
 def duration(milliseconds: float | None, reason: str | None = None) -> str:
     """Write a time as a person would: `0.4 ms`, `12 ms`, `1.2 s`, `3 min 5 s`, `1 h 2 min`."""
     if milliseconds is None:

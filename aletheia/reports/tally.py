@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from aletheia.reports.numbers import rounded_rate
+from aletheia.schema.cost import Cost, total
+from aletheia.schema.proportion import wilson
 from aletheia.schema.question import QuestionType
 from aletheia.schema.report import (
     METRICS,
@@ -21,11 +23,12 @@ from aletheia.schema.report import (
     GroundingReport,
     MetricScore,
     MetricSummary,
-    Rate,
     RejectionCount,
     ResponseCategories,
+    RunCost,
     Summary,
     TypeBreakdown,
+    summed_by_name,
 )
 from aletheia.schema.verification import RejectionReason
 
@@ -92,22 +95,6 @@ def _breakdown(judged: Sequence[DetailedResult]) -> tuple[RejectionCount, ...]:
             rate=rounded_rate(counts[reason], len(judged)) or 0.0,
         )
         for reason in reasons
-    )
-
-
-def wilson(numerator: int, denominator: int) -> Rate:
-    """Return a rate with its Wilson 95 % interval, four decimals; no value over nothing."""
-    if denominator == 0:
-        return Rate(value=None, numerator=numerator, denominator=0)
-    from scipy.stats import binomtest
-
-    bounds = binomtest(numerator, denominator).proportion_ci(method="wilson")
-    return Rate(
-        value=round(numerator / denominator, 4),
-        numerator=numerator,
-        denominator=denominator,
-        low=round(float(bounds.low), 4),
-        high=round(float(bounds.high), 4),
     )
 
 
@@ -236,3 +223,27 @@ def _part(maker: str, scores: Sequence[MetricScore | None], rejected: int) -> Me
 def _mean(total: float, number: int) -> float | None:
     """Return a mean to six decimals, which also removes an excess of one ulp over 1."""
     return None if number == 0 else round(total / number, 6)
+
+
+def run_cost(rows: Sequence[DetailedResult], batched: RunCost | None = None) -> RunCost:
+    """Sum the model calls of all rows, in row order, so that two equal runs give equal sums.
+
+    `batched` is what the batches of the run cost, which is in no row.
+    """
+    of_rows = RunCost(
+        total=total(row.cost for row in rows),
+        by_purpose=summed_by_name(row.cost_by_purpose for row in rows),
+        by_model=summed_by_name(row.cost_by_model for row in rows),
+    )
+    whole = of_rows if batched is None else of_rows + batched
+    return RunCost(
+        total=_exact(whole.total),
+        by_purpose={name: _exact(cost) for name, cost in whole.by_purpose.items()},
+        by_model={name: _exact(cost) for name, cost in whole.by_model.items()},
+        batches=_exact(whole.batches),
+    )
+
+
+def _exact(cost: Cost) -> Cost:
+    """Take the noise of floating sums out: no price is finer than a picodollar."""
+    return cost if cost.usd is None else cost.model_copy(update={"usd": round(cost.usd, 12)})

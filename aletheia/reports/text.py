@@ -6,10 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from aletheia.reports import numbers
+from aletheia.reports.cells import (
+    cell_lines,
+    judge_words,
+    rate_lines,
+    reason_words,
+    threshold_words,
+)
 from aletheia.reports.interpret import Headline, headline
+from aletheia.reports.spending import CostRow, cost_rows, remarks
 from aletheia.reports.visible import cells, fit, one_line, pad, wrap
 from aletheia.reports.words import CATEGORIES, REASONS, spoken
 from aletheia.schema.report import BenchmarkReport, MetricSummary, Rate, TypeBreakdown
+from aletheia.schema.run_diagnosis import DiagnosisReport
 
 WIDTH = 80
 _INDENT = "  "
@@ -48,8 +57,14 @@ def _lines(report: BenchmarkReport) -> Iterator[Line]:
     if report.baseline_comparison:
         yield from _section("Against the baseline", _baseline(report))
     yield from _section("Abstention and accuracy", _abstention(report))
+    if report.diagnosis_report is not None:
+        yield from _section("Diagnosis of accepted replies", _cells(report.diagnosis_report))
+        if report.diagnosis_report.suggestions:
+            yield from _section("Most frequent advice", _advice(report.diagnosis_report))
     if report.by_type:
         yield from _section("By question type", _types(report))
+    if report.cost.total.calls:
+        yield from _section("Model calls", _cost(report))
     yield from _section("Reading", _reading(report))
 
 
@@ -181,6 +196,34 @@ def _rate(rate: Rate) -> str:
     return f"{text}  (95%: {numbers.percent_of(rate.low)} to {numbers.percent_of(rate.high)})"
 
 
+def _cells(diagnosis: DiagnosisReport) -> Iterator[str]:
+    for line in cell_lines(diagnosis):
+        doubt = f"  {numbers.count(line.tentative)} tentative" if line.tentative else ""
+        yield f"{_INDENT}{line.name:<20}{numbers.count(line.count):>7}  {line.share:>5}{doubt}"
+    yield f"{_INDENT}{'with a cell':<20}{numbers.count(diagnosis.diagnosed):>7}"
+    for reason in diagnosis.not_diagnosed:
+        words = one_line(reason_words(reason.reason))
+        yield f"{_INDENT}{'no cell':<20}{numbers.count(reason.count):>7}  {words}"
+    for rate in rate_lines(diagnosis):
+        share = numbers.percent(rate.rate.numerator, rate.rate.denominator)
+        reach = numbers.count_of(rate.rate.numerator, rate.rate.denominator)
+        lead = f"{_INDENT}{rate.name:<31}{share:>4}  {reach}"
+        yield from _wrapped(f"({rate.span})", " " * 33, f"{lead}  ")
+    yield from _pairs(
+        (
+            ("judged by", judge_words(diagnosis.judge)),
+            ("high sufficiency", threshold_words(diagnosis)),
+        )
+    )
+
+
+def _advice(diagnosis: DiagnosisReport) -> Iterator[str]:
+    for item in diagnosis.suggestions:
+        share = numbers.percent(item.count, diagnosis.diagnosed)
+        label = one_line(f"{item.title} ({item.slug})")
+        yield f"{_INDENT}{numbers.count(item.count):>6}  {share:>4}  {label}"
+
+
 def _types(report: BenchmarkReport) -> Iterator[str]:
     width = min(24, max(cells(one_line(spoken(line.type))) for line in report.by_type))
     heads = ("total", "passed", "failed", "abst.", "errors", "right")
@@ -193,6 +236,26 @@ def _type(line: TypeBreakdown) -> str:
     counts = (line.total, line.passed, line.rejected, line.abstained, line.errors)
     right = f"{line.correct}/{line.answered}"
     return "".join(f"{number:>8}" for number in counts) + f"{right:>8}"
+
+
+def _cost(report: BenchmarkReport) -> Iterator[str]:
+    heads = ("calls", "cached", "tokens in", "tokens out", "money")
+    yield _cost_line("", heads)
+    for row in cost_rows(report.cost):
+        yield _cost_line(fit(one_line(row.name), 16), _cost_cells(row))
+    for remark in remarks(report.cost.total):
+        yield from _wrapped(remark)
+
+
+def _cost_cells(row: CostRow) -> tuple[str, ...]:
+    counts = (numbers.count(row.cost.calls), numbers.count(row.cost.cached))
+    return (*counts, row.prompt_tokens, row.completion_tokens, row.money)
+
+
+def _cost_line(name: str, cells_: Sequence[str]) -> str:
+    widths = (9, 9, 15, 14, 13)
+    padded = (f"{cell:>{width}}" for cell, width in zip(cells_, widths, strict=True))
+    return f"{_INDENT}{pad(name, 16)}{''.join(padded)}"
 
 
 def _reading(report: BenchmarkReport) -> Iterator[str]:

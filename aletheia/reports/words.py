@@ -122,6 +122,7 @@ NOTES: Mapping[str, str] = MappingProxyType(
         "converted": "another unit, same value",
         "derived": "follows from values in the evidence",
         "from_question": "taken from the question",
+        "injection_suspected": "reads like an order to a model; it changed no verdict",
         "misattributed": "carried by another unit than the one cited beside it",
         "normalised": "same value in another form",
         "partial_name": "part of a longer name",

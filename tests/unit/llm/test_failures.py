@@ -25,6 +25,7 @@ NOW = datetime(2026, 10, 21, 7, 28, 0, tzinfo=UTC)
         ),
         ({"detail": [5]}, "5", None),
         ({"error": {"code": "bad", "param": 3}}, "bad 3", None),
+        ({"error": {"message": "", "innererror": {"code": "Policy"}}}, "Policy", None),
         ({}, "", None),
         ("<html>no</html>", "<html>no</html>", None),
         (None, "", None),

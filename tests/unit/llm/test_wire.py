@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from aletheia.llm.base import add_usage, digest_prompt, wire_text
@@ -94,3 +96,14 @@ def test_an_unknown_count_stays_unknown_in_a_sum() -> None:
     known = Usage(prompt_tokens=1, completion_tokens=2)
     assert add_usage(known, known) == Usage(prompt_tokens=2, completion_tokens=4, calls=2)
     assert add_usage(known, Usage()) == Usage(calls=2)
+
+
+def test_a_digest_does_not_see_the_random_token_and_does_see_the_repetition() -> None:
+    one, other = (
+        Prompt(system=f"<{token}>", user=f"{token} u {token}", delimiter=token)
+        for token in ("a1b2c3d4", "99887766")
+    )
+    assert digest_prompt(one) == digest_prompt(other)
+    assert digest_prompt(replace(one, delimiter=None)) != digest_prompt(other)
+    assert digest_prompt(replace(one, repeat=1)) != digest_prompt(one)
+    assert digest_prompt(replace(one, purpose="judge")) == digest_prompt(one)

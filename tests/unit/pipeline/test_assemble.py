@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from unit.pipeline.worlds import port_graph
@@ -124,3 +125,27 @@ def test_loading_builds_what_the_plan_names(tmp_path: Path) -> None:
     assert isinstance(online.suite, RagasLLMSuite)
     assert (online.generator.name, online.generator.model) == ("llm", "m")
     assert online.implementations()["answer_similarity"].startswith("ragas:SemanticSimilarity(all-")
+
+
+@pytest.mark.parametrize(
+    ("judge", "diagnosis", "models"),
+    [
+        ("auto", "embedded", (None, None)),
+        ("embedded", "embedded", (None, None)),
+        ("llm", "llm", ("gpt-4o", "gpt-4o-mini")),
+        ("none", "none", (None, None)),
+    ],
+)
+def test_cells_cost_calls_only_where_a_model_is_named(
+    judge: Any, diagnosis: str, models: tuple[str | None, str | None]
+) -> None:
+    found = plan(key(), Choice(judge=judge))
+
+    assert found.diagnosis == diagnosis
+    assert (found.cell_model, found.decomposer_model) == models
+
+
+def test_on_a_server_of_ones_own_the_model_that_answers_cuts_and_judges() -> None:
+    found = plan(server(), Choice(judge="llm", model="m"))
+
+    assert (found.cell_model, found.decomposer_model) == ("m", "m")

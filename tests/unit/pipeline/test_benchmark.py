@@ -125,13 +125,6 @@ def test_a_mode_changes_what_becomes_of_an_answer_and_not_what_is_stored(
             id="clean abstention",
         ),
         pytest.param(
-            Reply(text='{"answer": "Vask was', model="m", finish_reason="length"),
-            "rejected",
-            "parse_error",
-            "truncated",
-            id="cut",
-        ),
-        pytest.param(
             ModelBadReply("empty", text=""), "rejected", "parse_error", "empty_reply", id="empty"
         ),
     ],

@@ -9,6 +9,7 @@ import pytest
 from stub_server import Step, StubServer
 
 from aletheia.config import Settings
+from aletheia.llm.cache import ReplyCache
 from aletheia.pipeline.doctor import Finding, examine, healthy
 
 
@@ -71,3 +72,39 @@ def test_nobody_at_the_other_end_is_a_failure() -> None:
     found = examined(Settings(openai_base_url="http://127.0.0.1:9/v1"))
 
     assert found["probe endpoint"].state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "said"),
+    [
+        ({"model": "gpt-4o-mini"}, "ok", "$0.1500 in, $0.6000 out for a million tokens"),
+        ({"model": "nobody-sells-it"}, "warn", "not known: set `ALETHEIA_PRICE_INPUT_USD`"),
+        (
+            {"model": "nobody-sells-it", "price_input_usd": 2.0, "price_output_usd": 0.0},
+            "ok",
+            "$2.00 in, $0 out for a million tokens (settings)",
+        ),
+    ],
+)
+def test_the_price_of_every_model_that_will_be_asked_is_told(
+    given: dict[str, object], state: str, said: str
+) -> None:
+    with StubServer(models=[str(given["model"])]) as server:
+        found = examined(Settings(openai_base_url=server.base_url, **given))
+
+    price = found[f"price of {given['model']}"]
+    assert price.state == state
+    assert said in price.detail
+
+
+def test_the_reply_cache_is_looked_at_and_never_made(tmp_path: Path) -> None:
+    path = tmp_path / "replies.db"
+    assert "is made when a model is asked" in examined(Settings(db_path=path))["reply cache"].detail
+    assert not path.exists()
+
+    ReplyCache(path).close()
+    assert examined(Settings(db_path=path))["reply cache"].detail == f"0 replies in `{path}`"
+
+    path.write_bytes(b"no database")
+    assert examined(Settings(db_path=path))["reply cache"].state == "fail"
+    assert examined(Settings(cache_enabled=False))["reply cache"].detail.startswith("off")
