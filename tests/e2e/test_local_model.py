@@ -171,7 +171,7 @@ def run(
         env=environment(
             **served,
             ALETHEIA_DB_PATH=str(directory / "aletheia.db"),
-            ALETHEIA_MAX_OUTPUT_TOKENS="128",
+            ALETHEIA_MAX_OUTPUT_TOKENS="64",
         ),
         capture_output=True,
         text=True,
