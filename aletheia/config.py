@@ -147,6 +147,21 @@ class Settings(BaseSettings):
         """Whether a model can be called: a key, or the URL of a server that may need none."""
         return self.has_key or self.openai_base_url is not None
 
+    @property
+    def judging_model(self) -> str:
+        """Model that judges; a server of one's own hardly has the default one, so its model does."""
+        return self._unless_own_server("judge_model")
+
+    @property
+    def decomposing_model(self) -> str:
+        """Model that cuts queries and responses, by the same rule."""
+        return self._unless_own_server("decomposer_model")
+
+    def _unless_own_server(self, name: Literal["judge_model", "decomposer_model"]) -> str:
+        own_server = self.openai_base_url is not None
+        chosen: str = getattr(self, name)
+        return self.model if own_server and name not in self.model_fields_set else chosen
+
     def non_default(self) -> dict[str, str]:
         """Return what differs from its default, as text with secrets masked, for a report."""
         fields = type(self).model_fields

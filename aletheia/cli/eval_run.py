@@ -209,7 +209,8 @@ class EvalRun:
         done = f", {journal.rows} rows from an earlier run" if journal and journal.rows else ""
         who = "the embedded judges"
         if kind == "llm":
-            who = f"`{self.settings.judge_model}`, cut by `{self.settings.decomposer_model}`"
+            now = self.settings
+            who = f"`{now.judging_model}`, cut by `{now.decomposing_model}`"
         traces = "1 trace" if self.total == 1 else f"{self.total} traces"
         self._say(f"{traces}, judged by {who}{done}")
         if kind == "embedded" and (self.concurrency or 1) > 1:

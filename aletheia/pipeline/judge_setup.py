@@ -123,8 +123,8 @@ def open_judges(
     with open_services(settings, concurrency=concurrency) as services:
         build = partial(build_model, settings, services=services)
         yield llm_judges(
-            build(model=settings.judge_model),
-            build(model=settings.decomposer_model),
+            build(model=settings.judging_model),
+            build(model=settings.decomposing_model),
             max_output_tokens=settings.max_output_tokens,
             decompose=decompose,
         )

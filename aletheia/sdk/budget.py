@@ -87,8 +87,8 @@ def _prices(settings: Settings, decomposing: Usage, judging: Usage) -> dict[str,
     url = settings.openai_base_url or OFFICIAL_URL
     prices: dict[str, float | None] = {}
     for model, usage in (
-        (settings.decomposer_model, decomposing),
-        (settings.judge_model, judging),
+        (settings.decomposing_model, decomposing),
+        (settings.judging_model, judging),
     ):
         price = pricer.price(model, url, usage)
         before = prices.get(model, 0.0)

@@ -57,8 +57,8 @@ def evaluate(
     known of what was asked: then only faithfulness is judged, and there is no cell.
 
     `judge` is `embedded` (no model, no network), `llm` (`settings.judge_model`, cut by
-    `settings.decomposer_model`), `auto` (`llm` where an endpoint is set), a chat model, or judges
-    of your own. Without `decompose` the query is one sub-question and the response one claim.
+    `settings.decomposer_model`; on a server of your own `settings.model` does both unless they
+    are set), `auto` (`llm` where an endpoint is set), a chat model, or judges of your own. Without `decompose` the query is one sub-question and the response one claim.
     `repeat` asks each judge that often and takes the majority. `coverage` `topical` lets a claim
     cover what it speaks of even where nothing supports it.
 
@@ -159,8 +159,8 @@ async def _judges(
         yield embedded_judges(decompose=decompose)
     elif isinstance(chosen, str):
         async with (
-            leased_model(settings, settings.judge_model) as judge,
-            leased_model(settings, settings.decomposer_model) as cutter,
+            leased_model(settings, settings.judging_model) as judge,
+            leased_model(settings, settings.decomposing_model) as cutter,
         ):
             yield llm_judges(judge, cutter, max_output_tokens=most, decompose=decompose)
     elif isinstance(chosen, ChatModel):

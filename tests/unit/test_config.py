@@ -255,3 +255,23 @@ def test_importing_reads_nothing_and_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "judges", "cuts"),
+    [
+        ({}, "gpt-4o", "gpt-4o-mini"),
+        ({"openai_base_url": "http://localhost:8000/v1", "model": "own"}, "own", "own"),
+        (
+            {"openai_base_url": "http://localhost:8000/v1", "model": "own", "judge_model": "big"},
+            "big",
+            "own",
+        ),
+        ({"model": "gpt-5", "decomposer_model": "small"}, "gpt-4o", "small"),
+    ],
+)
+def test_a_server_of_ones_own_judges_with_its_own_model_unless_told(
+    given: dict[str, str], judges: str, cuts: str
+) -> None:
+    settings = Settings(**given)
+    assert (settings.judging_model, settings.decomposing_model) == (judges, cuts)

@@ -107,7 +107,7 @@ class TestAboveTheBudget:
 
     def test_a_long_context(self) -> None:
         with StubServer() as server:
-            given = having(openai_base_url=server.base_url)
+            given = having(openai_base_url=server.base_url, judge_model="gpt-4o")
             with pytest.raises(BudgetExceeded) as caught:
                 enforce_budget(QUERY, ["x" * 100_000], RESPONSE, settings=given)
             assert server.requests == []
