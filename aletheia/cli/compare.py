@@ -134,13 +134,17 @@ def read_report(path: Path) -> BenchmarkReport:
     """Read a result file. Raises `DataError` that names the file and what is wrong with it."""
     from aletheia.reports.document import load_json
 
+    return load_json(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file whole. Raises `DataError` that says why it cannot be read."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise DataError(f"it cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError as error:
         raise DataError(f"it is not UTF-8: byte {error.start}", file=path) from None
-    return load_json(text, path)
 
 
 def write_file(path: Path, text: str, option: str) -> None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from aletheia.cli import output
-from aletheia.cli.compare import read_report, write_file
+from aletheia.cli.compare import read_report, read_text, write_file
 from aletheia.errors import UsageError
 
 if TYPE_CHECKING:
     from aletheia.reports.gate import GateResult, Rules
+    from aletheia.schema.attribution import ProbeRate
     from aletheia.schema.report import BenchmarkReport
 
 __all__ = ["gate"]
@@ -80,6 +81,12 @@ def gate(
         float | None,
         typer.Option(min=0, max=1, metavar="X", help="Most answers shown to come from memory."),
     ] = None,
+    probes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Result of `aletheia probe` for the same run: contamination."
+        ),
+    ] = None,
     use_interval: Annotated[
         bool,
         typer.Option("--use-interval", help="Hold the worse bound of the 95 % interval to it."),
@@ -136,7 +143,7 @@ def gate(
         confident_only=confident_only,
     )
     _check_rules(rules, baseline)
-    result = _decided((str(report), read_report(report)), rules, baseline, alpha)
+    result = _decided((str(report), read_report(report)), rules, baseline, alpha, probes)
     _write(result, junit=junit, markdown=markdown)
     _show(result, github=github, as_json=json)
     if result.exit_code:
@@ -162,12 +169,17 @@ def _check_rules(rules: Rules, baseline: Path | None) -> None:
 
 
 def _decided(
-    named: tuple[str, BenchmarkReport], rules: Rules, baseline: Path | None, alpha: float
+    named: tuple[str, BenchmarkReport],
+    rules: Rules,
+    baseline: Path | None,
+    alpha: float,
+    probes: Path | None,
 ) -> GateResult:
     from aletheia.reports.gate import decide
     from aletheia.reports.gate_facts import facts_of
 
-    facts = facts_of(named[1], named[0])
+    found_by = None if probes is None else _contamination(probes, named[1])
+    facts = facts_of(named[1], named[0], contamination=found_by)
     if baseline is None:
         return decide(facts, rules)
     from aletheia.reports.gate_baseline import regression
@@ -176,6 +188,12 @@ def _decided(
     return decide(
         facts, rules, against=found.checks, baseline=str(baseline), compared=found.metrics
     )
+
+
+def _contamination(file: Path, run: BenchmarkReport) -> ProbeRate:
+    from aletheia.reports.attribution_document import contamination_of, load_probes
+
+    return contamination_of(load_probes(read_text(file), file), run)
 
 
 def _write(result: GateResult, *, junit: Path | None, markdown: Path | None) -> None:

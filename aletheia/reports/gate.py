@@ -20,6 +20,7 @@ NOT_MET: Final = 3
 DEFAULT_COVERAGE: Final = 0.9
 """Least share measured of what a rule looks at, where no `--min-coverage` is given."""
 
+CONTAMINATION: Final = "contamination"
 VERDICTS: Final = "verdicts"
 HEALTHY: Final = "healthy rate"
 Status = Literal["met", "not_met", "unmeasured"]
@@ -111,7 +112,7 @@ def _checks(facts: Facts, rules: Rules, compared: Sequence[str]) -> Iterator[Gat
     for name, bound in rules.min_metrics.items():
         yield _at_least(spoken(name), facts.metrics.get(name), bound, rules)
     if rules.max_contamination is not None:
-        yield _at_most("contamination", facts.contamination, rules.max_contamination, rules)
+        yield _at_most(CONTAMINATION, facts.contamination, rules.max_contamination, rules)
     if rules.max_rejections is not None:
         yield _rejections(facts, rules.max_rejections)
     if rules.max_unmeasured is not None:
@@ -206,8 +207,12 @@ def _coverage(facts: Facts, rules: Rules, compared: Sequence[str]) -> GateCheck 
     cells = _cells(facts, rules)
     if cells is not None:
         measures[HEALTHY] = cells
+    if facts.contamination is not None:
+        measures[CONTAMINATION] = facts.contamination
     if not given:
         looked_at = {*rules.min_metrics, *compared}
+        if rules.max_contamination is not None:
+            looked_at.add(CONTAMINATION)
         if rules.min_healthy_rate is not None or rules.confident_only:
             looked_at.add(HEALTHY)
         if compared or rules.min_pass_rate is not None or rules.max_rejections is not None:

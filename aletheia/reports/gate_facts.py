@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from aletheia.reports.comparison_rates import is_healthy, is_right
 from aletheia.reports.tally import accepted, replied
 from aletheia.reports.words import finding_words, kind_words
+from aletheia.schema.attribution import ProbeRate
 from aletheia.schema.proportion import wilson, wilson_bounds
-from aletheia.schema.report import BenchmarkReport, DetailedResult, MetricSummary, Rate, Record
+from aletheia.schema.report import BenchmarkReport, DetailedResult, MetricSummary, Record
 
 
 class RejectedQuestion(Record):
@@ -60,8 +61,14 @@ class Facts:
     confident_healthy: Measure | None = None
 
 
-def facts_of(report: BenchmarkReport, file: str, *, contamination: Rate | None = None) -> Facts:
-    """Collect the figures of a benchmark run, all counted from its rows."""
+def facts_of(
+    report: BenchmarkReport, file: str, *, contamination: ProbeRate | None = None
+) -> Facts:
+    """Collect the figures of a benchmark run, all counted from its rows.
+
+    `contamination` comes from probes of the same run; answers they could not decide are
+    unmeasured.
+    """
     rows = report.detailed_results
     known = [row for row in rows if replied(row) and row.verified is not None]
     failed = [row for row in known if not row.verified]
@@ -77,7 +84,7 @@ def facts_of(report: BenchmarkReport, file: str, *, contamination: Rate | None =
         rejected=tuple(_rejected(row) for row in failed),
         healthy=_healthy(rows, confident_only=False),
         confident_healthy=_healthy(rows, confident_only=True),
-        contamination=None if contamination is None else _of_rate(contamination),
+        contamination=None if contamination is None else _of_probes(contamination),
     )
 
 
@@ -103,8 +110,8 @@ def _of_counts(numerator: int, denominator: int, total: int) -> Measure:
     )
 
 
-def _of_rate(rate: Rate) -> Measure:
-    return _of_counts(rate.numerator, rate.denominator, rate.denominator)
+def _of_probes(found: ProbeRate) -> Measure:
+    return _of_counts(found.rate.numerator, found.rate.denominator, found.total)
 
 
 def _of_metric(metric: MetricSummary) -> Measure:

@@ -19,6 +19,7 @@ from aletheia.reports.gate_facts import facts_of
 from aletheia.reports.gate_text import headline, render_gate
 from aletheia.reports.markdown import render_markdown
 from aletheia.reports.visible import cells
+from aletheia.schema.attribution import ProbeRate
 from aletheia.schema.report import MetricScore, Rate
 from aletheia.schema.verification import Mode, RejectionReason
 
@@ -161,10 +162,23 @@ def test_scores_of_two_implementations_have_no_mean_to_pass_with():
 
 
 def test_a_contamination_rate_that_is_there_is_held_against_the_bound():
-    facts = facts_of(run(good()), "r", contamination=Rate(value=0.1, numerator=1, denominator=10))
+    found = ProbeRate(
+        rate=Rate(value=0.1, numerator=1, denominator=10), total=10, low=0.1, high=0.1
+    )
+    facts = facts_of(run(good()), "r", contamination=found)
 
     assert decide(facts, Rules(max_contamination=0.1)).passed
     assert not decide(facts, Rules(max_contamination=0.1, use_interval=True)).passed
+
+
+def test_answers_that_the_probes_could_not_decide_are_unmeasured():
+    """1 of 10 answers from memory, and 10 more of which nothing is known: no gate passes on that."""
+    found = ProbeRate(
+        rate=Rate(value=0.1, numerator=1, denominator=10), total=20, low=0.05, high=0.55
+    )
+    facts = facts_of(run(good()), "r", contamination=found)
+
+    assert not decide(facts, Rules(max_contamination=0.1)).passed
 
 
 def cell(name="complete_grounded", **fields):
