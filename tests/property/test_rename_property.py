@@ -19,8 +19,9 @@ from aletheia.grounding.verify import verify_reply
 WORDS = (
     "Korral Vessim Ithrel Tolvane Tolvare Quonset Dremmel Maskelyne Skarrow Brindesk Osmerry "
     "Guzmán Łukow O'Dell al-Nahr McTavik QDU IVR V&N Москва Ελάτη 東京 القاهرة "
-    "Guild River Union Red Army Mirror Salt of the Upper Model 4 1999"
+    "Guild River Union Red Army Mirror Salt of the Upper Model 4"
 ).split()
+# No name is a bare year: a date may be moved onto it, and the check would report the name.
 STRANGE = tuple(WORDS[:14])
 NAME = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 VALUE = st.sampled_from(
