@@ -55,8 +55,16 @@ def _vote(column: tuple[J, ...], repeats: int) -> J:
     votes = Counter(item.verdict for item in column if item.verdict is not None)
     best, count = votes.most_common(1)[0] if votes else (None, 0)
     if count * 2 > repeats:
-        chosen = next(item for item in column if item.verdict == best)
-        return chosen.model_copy(update={"agreement": count / repeats})
+        agreeing = [item for item in column if item.verdict == best]
+        # One repeat that was unsure makes the verdict unsure, whichever of them came first.
+        unsure = any(item.confidence == "low" for item in agreeing)
+        return agreeing[0].model_copy(
+            update={
+                "agreement": count / repeats,
+                "confidence": "low" if unsure else agreeing[0].confidence,
+                "warnings": tuple(dict.fromkeys(w for item in agreeing for w in item.warnings)),
+            }
+        )
     problem = NO_MAJORITY if votes else column[0].problem
     return column[0].model_copy(
         update={
