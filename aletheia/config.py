@@ -5,9 +5,7 @@ directory, that file over the default. Nothing is read at import: `Settings()` r
 called, `settings` (the handle below) each time an attribute is asked for. An empty variable
 counts as not set.
 
-Reserved, declared here and not used yet: `decomposer_model`, `batch_size`, `default_sync`,
-`worker_concurrency`. They belong to the diagnosis of traces. Every other setting is honoured
-wherever it applies.
+Every setting is honoured wherever it applies.
 """
 
 from __future__ import annotations
@@ -89,6 +87,13 @@ class Settings(BaseSettings):
     concurrency: int = Field(default=4, ge=1, le=1000)
     graph_path: Annotated[tuple[Path, ...], NoDecode] = ()
     db_path: Path = Path("aletheia.db")
+    db_url: str | None = Field(default=None, repr=False)
+    project: ModelName = "default"
+    redact: str = "off"
+    queue_size: int = Field(default=10_000, ge=1)
+    calibration_min_traces: int = Field(default=20, ge=2)
+    fallback_threshold_project: float = Field(default=1.0, ge=0, le=1)
+    fallback_threshold_memory: float = Field(default=0.8, ge=0, le=1)
     batch_size: int = Field(default=5, ge=1)
     default_sync: bool = False
     per_trace_budget_usd: float = Field(default=0.50, ge=0, allow_inf_nan=False)
@@ -130,6 +135,22 @@ class Settings(BaseSettings):
     def _check_url(cls, value: str | None) -> str | None:
         return None if not value else _checked_url(value)
 
+    @field_validator("db_url")
+    @classmethod
+    def _check_db_url(cls, value: str | None) -> str | None:
+        if not value:
+            return None
+        if not re.match(r"[a-z][a-z0-9+]*://", value):
+            raise ValueError("it is not a URL such as `postgresql+psycopg://user@host/name`")
+        return value
+
+    @field_validator("redact")
+    @classmethod
+    def _check_redact(cls, value: str) -> str:
+        if value not in ("off", "mask") and not re.fullmatch(r"[\w.]+:\w+", value):
+            raise ValueError("it is neither `off`, `mask` nor `module:function`")
+        return value
+
     @field_validator("graph_path", mode="before")
     @classmethod
     def _split_path(cls, value: object) -> object:
@@ -146,6 +167,11 @@ class Settings(BaseSettings):
     def has_endpoint(self) -> bool:
         """Whether a model can be called: a key, or the URL of a server that may need none."""
         return self.has_key or self.openai_base_url is not None
+
+    @property
+    def store_at(self) -> str | Path:
+        """Where traces are kept: the URL of a database, or a SQLite file."""
+        return self.db_url or self.db_path
 
     @property
     def judging_model(self) -> str:
@@ -166,7 +192,7 @@ class Settings(BaseSettings):
         """Return what differs from its default, as text with secrets masked, for a report."""
         fields = type(self).model_fields
         return {
-            name: _MASK if isinstance(value, SecretStr) else _as_text(value)
+            name: _MASK if isinstance(value, SecretStr) or name == "db_url" else _as_text(value)
             for name, value in self
             if value != fields[name].default
         }
@@ -250,7 +276,8 @@ def _complaint(item: ErrorDetails) -> str:
     name = str(item["loc"][0])
     variable = Settings.variable(name) if name in Settings.model_fields else name
     # The key is a secret, and a URL may hold one.
-    value = "" if variable.startswith("OPENAI_") else f" is {str(item['input'])!r}"
+    secret = variable.startswith("OPENAI_") or variable.endswith("_URL")
+    value = "" if secret else f" is {str(item['input'])!r}"
     reason = item["msg"].removeprefix("Value error, ")
     return f"`{variable}`{value}: {reason[:1].lower()}{reason[1:]}"
 

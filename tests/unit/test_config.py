@@ -36,6 +36,13 @@ def clean_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("decomposer_model", "ALETHEIA_DECOMPOSER_MODEL", "gpt-4o-mini"),
         ("embed_model", "ALETHEIA_EMBED_MODEL", "text-embedding-3-small"),
         ("db_path", "ALETHEIA_DB_PATH", Path("aletheia.db")),
+        ("db_url", "ALETHEIA_DB_URL", None),
+        ("project", "ALETHEIA_PROJECT", "default"),
+        ("redact", "ALETHEIA_REDACT", "off"),
+        ("queue_size", "ALETHEIA_QUEUE_SIZE", 10_000),
+        ("calibration_min_traces", "ALETHEIA_CALIBRATION_MIN_TRACES", 20),
+        ("fallback_threshold_project", "ALETHEIA_FALLBACK_THRESHOLD_PROJECT", 1.0),
+        ("fallback_threshold_memory", "ALETHEIA_FALLBACK_THRESHOLD_MEMORY", 0.8),
         ("batch_size", "ALETHEIA_BATCH_SIZE", 5),
         ("default_sync", "ALETHEIA_DEFAULT_SYNC", False),
         ("per_trace_budget_usd", "ALETHEIA_PER_TRACE_BUDGET_USD", 0.50),
@@ -105,6 +112,16 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) ->
     assert not Settings().has_endpoint
 
 
+def test_the_url_of_a_database_is_shown_nowhere() -> None:
+    made = Settings(db_url="postgresql+psycopg://me:secret-word@host/traces")
+    assert made.store_at == "postgresql+psycopg://me:secret-word@host/traces"
+    assert made.non_default() == {"db_url": "********"}
+    assert "secret-word" not in repr(made)
+    with pytest.raises(ConfigError) as caught:
+        Settings(db_url="me:secret-word@host")
+    assert "secret-word" not in str(caught.value)
+
+
 def test_graph_path_is_divided_like_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALETHEIA_GRAPH_PATH", "/one::/two words")
     assert Settings().graph_path == (Path("/one"), Path("/two words"))
@@ -114,6 +131,8 @@ def test_graph_path_is_divided_like_path(monkeypatch: pytest.MonkeyPatch) -> Non
     ("variable", "value", "says"),
     [
         ("ALETHEIA_BATCH_SIZE", "five", "'five'"),
+        ("ALETHEIA_REDACT", "on", "neither `off`, `mask` nor `module:function`"),
+        ("ALETHEIA_DB_URL", "traces.db", "not a URL"),
         ("ALETHEIA_BATCH_SIZE", "0", "greater than or equal to 1"),
         ("ALETHEIA_DEFAULT_SYNC", "maybe", "valid boolean"),
         ("ALETHEIA_TIMEOUT_S", "nan", "finite"),
