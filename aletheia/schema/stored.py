@@ -13,6 +13,18 @@ from aletheia.schema.trace import ContextChunk, TraceRecord
 
 DEFAULT_PROJECT = "default"
 
+RETRIEVAL = "retrieval"
+"""Key of the note that says how the context came about, where it was not simply retrieved."""
+
+NO_RETRIEVER_EVENT = "no retriever event"
+"""Value of that note: nothing is known of what was retrieved. The empty context is no finding."""
+
+NO_DOCUMENT_TEXT = "no text of documents"
+"""Value of that note: documents were found, and only their ids are known."""
+
+NOTHING_RETRIEVED = "nothing was retrieved"
+"""Value of that note: a retriever ran and found nothing."""
+
 
 class TraceStatus(StrEnum):
     """How far the evaluation of a stored trace came.
@@ -43,6 +55,15 @@ class NewTrace(TraceRecord):
     source: str = "log"
     notes: Mapping[str, str] = Field(default_factory=dict)
     created_at: datetime | None = None
+
+    @property
+    def context_unknown(self) -> str | None:
+        """Say why nobody knows what was retrieved; None where the context is what there was.
+
+        No verdict over such an empty context means anything.
+        """
+        said = self.notes.get(RETRIEVAL)
+        return said if said in (NO_RETRIEVER_EVENT, NO_DOCUMENT_TEXT) else None
 
 
 class StoredTrace(NewTrace):
