@@ -1,9 +1,10 @@
 """How right the embedded judges are on human-labelled records.
 
-    python benchmarks/verdicts.py [--only faithfulness|sufficiency|edits]
+    python benchmarks/verdicts.py [--only faithfulness|sufficiency|edits] [--write]
 
 Reads `../shared/data/verdicts/dev.jsonl.gz`, on which nothing is fitted, and the project's own
-minimal edits (`tests/data/edits.jsonl`). Prints one line a source and the mean over sources.
+minimal edits (`tests/data/edits*.jsonl`). Prints one line a source and the mean over sources.
+`--write` keeps the figures that results quote beside the model they were measured with.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ import numpy.typing as npt
 from aletheia.grounding.numbering import number
 from aletheia.judges.base import Judged, TraceCase
 from aletheia.judges.embedded import EmbeddedFaithfulnessJudge, EmbeddedSufficiencyJudge
+from aletheia.judges.embedded.measured import FILE as MEASURED
+from aletheia.judges.embedded.trees import model
 from aletheia.judges.rules import WholeDecomposer
 from aletheia.schema.trace import Claim, SubQuestion
 
@@ -34,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared/data/verdicts/dev.jsonl.gz"
 EDITS = ROOT / "tests/data/edits.jsonl"
 UNSEEN = ROOT / "tests/data/edits_unseen.jsonl"
+GENERATED = ROOT / "tests/data/edits_generated.jsonl"
 PUBLISHED = {"ragtruth_qa": "HHEM-2.1 74.3, GPT-4 74.1", "ragtruth_summary": "HHEM-2.1 64.4, GPT-4 62.6",
              "wice_claim": "MiniCheck-7B 81.9, gpt-4o 78.5", "ab_expertqa": "MiniCheck-7B 58.8, gpt-4o 59.6",
              "factcheck_bench": "MiniCheck-7B 77.0, gpt-4o 77.5", "ab_lfqa": "MiniCheck-7B 87.9, gpt-4o 83.6",
@@ -95,10 +100,15 @@ async def sufficiency(record: dict[str, Any]) -> Result:
     )  # fmt: skip
 
 
-def print_table(title: str, results: Sequence[Result]) -> None:
+def by_source(results: Sequence[Result]) -> dict[str, list[Result]]:
     groups: dict[str, list[Result]] = defaultdict(list)
     for result in results:
         groups[result.source].append(result)
+    return groups
+
+
+def print_table(title: str, results: Sequence[Result]) -> None:
+    groups = by_source(results)
     print(f"\n{title}\n{'source':26}{'n':>5}{'AUROC':>8}{'BAcc':>8}  published balanced accuracy")
     rows = []
     for source, found in sorted(groups.items()):
@@ -155,6 +165,32 @@ def print_bands(results: Sequence[Result]) -> None:
             print(f"{title:26}{right}{len(found) / len(results):10.3f}")
 
 
+def write(results: Sequence[Result]) -> None:
+    """Keep the figures that results quote, with the version of the model they belong to."""
+    rows = [group for group in by_source(results).values() if len({r.label for r in group}) == 2]
+    right = {
+        (sure, yes): [r.label is yes for r in results if r.sure is sure and r.yes is yes]
+        for sure in (True, False)
+        for yes in (True, False)
+    }
+    low = [*right[False, True], *right[False, False]]
+    figures = {
+        "model": model().version,
+        "records": len(results),
+        "command": "python benchmarks/verdicts.py --only faithfulness",
+        "balanced_accuracy": round(sum(map(balanced_accuracy, rows)) / len(rows), 3),
+        "auroc": round(sum(map(auroc, rows)) / len(rows), 3),
+        "low_confidence_right": round(sum(low) / len(low), 2),
+        "supported_high_confidence_right": round(
+            sum(right[True, True]) / len(right[True, True]), 2
+        ),
+        "unsupported_high_confidence_right": round(
+            sum(right[True, False]) / len(right[True, False]), 2
+        ),
+    }
+    MEASURED.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
 def print_spans(pairs: Sequence[tuple[dict[str, Any], tuple[tuple[int, int], ...]]]) -> None:
     """Characters marked in unsupported responses against those people marked."""
     both = marked = wanted = 0
@@ -196,13 +232,21 @@ async def edits(title: str, lines: Sequence[str]) -> None:
     )
 
 
-async def run(
-    only: str | None, limit: int | None, lines: Sequence[str], unseen: Sequence[str]
-) -> None:
+async def all_edits() -> None:
+    lines, unseen, generated = (
+        path.read_text(encoding="utf-8").splitlines() for path in (EDITS, UNSEEN, GENERATED)
+    )
+    await edits("edits, first half", [line for line in lines if half(line) == 0])
+    await edits("edits, second half", [line for line in lines if half(line) == 1])
+    await edits("edits written later", unseen)
+    last = '{"id": "last-'
+    await edits("made from lists", [line for line in generated if not line.startswith(last)])
+    await edits("unseen by any rule", [line for line in generated if line.startswith(last)])
+
+
+async def run(only: str | None, limit: int | None, *, keep: bool) -> None:
     if only in (None, "edits"):
-        await edits("edits at hand", [line for line in lines if half(line) == 0])
-        await edits("edits kept away", [line for line in lines if half(line) == 1])
-        await edits("edits written last", unseen)
+        await all_edits()
     if only == "edits":
         return
     if not DATA.exists():
@@ -222,16 +266,17 @@ async def run(
         print_bands(results)
         print_spans([(r, spans) for r, _, spans in judged if r["unsupported_spans"]])
         print(f"\n{len(judged) / took:.0f} responses a second of CPU")
+        if keep:
+            write(results)
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--only", choices=["faithfulness", "sufficiency", "edits"])
     asked.add_argument("--limit", type=int)
+    asked.add_argument("--write", action="store_true")
     options = asked.parse_args()
-    lines = EDITS.read_text(encoding="utf-8").splitlines()
-    unseen = UNSEEN.read_text(encoding="utf-8").splitlines()
-    anyio.run(run, options.only, options.limit, lines, unseen)
+    anyio.run(partial(run, options.only, options.limit, keep=options.write))
 
 
 if __name__ == "__main__":

@@ -91,6 +91,10 @@ def _notes(diagnosis: Diagnosis) -> Iterator[str]:
     notes = _tables()["notes"]
     if diagnosis.abstention is not None:
         yield str(notes[diagnosis.abstention])
+    if diagnosis.flags.conflict:
+        yield str(notes["conflict"])
+    if diagnosis.flags.miscited:
+        yield str(notes["miscited"])
     if diagnosis.tentative:
         yield str(notes["tentative"])
     if diagnosis.level_tentative:

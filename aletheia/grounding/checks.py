@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from aletheia.grounding import literals
 from aletheia.grounding.case import Case, EvidenceIndex
@@ -19,9 +19,9 @@ from aletheia.grounding.name_match import NameMatch, match_name
 from aletheia.grounding.names import Name, names
 from aletheia.grounding.quantities import DateMention, Quantity, check_date, check_quantity
 from aletheia.grounding.scripts import stands_for, uncased_findings
+from aletheia.grounding.small_counts import is_value_of_unknown
 from aletheia.grounding.tables import cell_conflict, row_conflict
 from aletheia.grounding.text import lowered, plain
-from aletheia.grounding.tokens import letter_runs
 from aletheia.schema.verification import Finding, FindingKind, Note
 
 Result = Finding | Note
@@ -363,11 +363,6 @@ def _missing_value(
     yield finding(case, kind, span, reason, found_in=elsewhere, nearest=found.nearest)
 
 
-_IS: Final = re.compile(r"\b(?:is|was|costs?|equals?)\s{1,4}$")
-_END: Final = re.compile(r"\s*+(?:[.,;:!]|$)")
-_COUNTING: Final = frozenset("number total count sum answer result tally score".split())
-
-
 def _is_value_of_unknown(case: Case, claimed: Quantity | DateMention) -> bool:
     """Whether a number counts nothing and is said of what the cited units never name.
 
@@ -375,13 +370,9 @@ def _is_value_of_unknown(case: Case, claimed: Quantity | DateMention) -> bool:
     3.` and `There are 3 ports.`
     """
     sentence = case.sentence_at(claimed.start)
-    if sentence is None or _END.match(case.text, claimed.end) is None:
-        return False
-    before = case.text[sentence.start : claimed.start].lower()
-    if _IS.search(before) is None:
-        return False
-    words = set(letter_runs(before)) - FUNCTION_WORDS
-    return bool(words) and words.isdisjoint(case.cited.vocabulary | _COUNTING)
+    return sentence is not None and is_value_of_unknown(
+        case.text, (claimed.start, claimed.end), sentence.start, case.cited
+    )
 
 
 def _cell(case: Case, claimed: Quantity | DateMention) -> str | None:

@@ -17,6 +17,9 @@ NO_VALID_UNIT: Final = "no_valid_unit"
 UNKNOWN_UNIT: Final = "unknown_unit"
 LACKS_LITERALS: Final = "citation_lacks_literals"
 
+JUDGE_OVERRULED: Final = "judge_overruled"
+"""Warning: a number, name, sign or other fact of the text decided against what the judge said."""
+
 _LITERAL_KINDS: Final = frozenset(
     ("name", "number", "date", "quotation", "link", "identifier", "polarity")
 )

@@ -15,6 +15,7 @@ from aletheia.judges.prompts import PromptName, PromptSet, evidence_data
 from aletheia.judges.reply import Fields, ItemsRead, decode, read_id, read_items
 from aletheia.judges.roster import Item, Roster
 from aletheia.judges.support import (
+    JUDGE_OVERRULED,
     LACKS_LITERALS,
     NO_VALID_UNIT,
     UNKNOWN_UNIT,
@@ -186,15 +187,19 @@ class _Reader:
         ]
         missing = lacking(cited, trace.evidence, question=trace.query)
         return {
-            claim.id: self._doubted(found[claim.id])
+            claim.id: self._doubted(found[claim.id], texts)
             for claim, texts in zip(positive, missing, strict=True)
             if texts
         }
 
-    def _doubted(self, found: ItemVerdict) -> ItemVerdict:
+    def _doubted(self, found: ItemVerdict, texts: tuple[str, ...]) -> ItemVerdict:
+        """Say what decides against a positive verdict; in strict it does not stand."""
+        units, lost = ", ".join(found.evidence_ids), ", ".join(f"`{text}`" for text in texts)
+        why = f"the judge said Y on {units}, which lacks {lost}"
         if self.strict:
-            return ItemVerdict(problem=LACKS_LITERALS)
-        return replace(found, warnings=(*found.warnings, LACKS_LITERALS))
+            return ItemVerdict(problem=LACKS_LITERALS, reasoning=why, warnings=(JUDGE_OVERRULED,))
+        reasoning = f"{found.reasoning}; {why}" if found.reasoning else why
+        return replace(found, reasoning=reasoning, warnings=(*found.warnings, LACKS_LITERALS))
 
     def _item_problem(self, item: Item, about: ItemsRead) -> str | None:
         problem = about.problems.get(item.key)

@@ -28,6 +28,7 @@ from aletheia.judges.base import (
     Verdicts,
 )
 from aletheia.judges.panel import Pieces, Questions, Stopwatch, cut, judge_all
+from aletheia.pipeline.trace_checks import check_claims
 from aletheia.schema.diagnosis import LATENCY_KEYS, Diagnosis, EvaluationResult, Suggestion
 from aletheia.schema.evidence import EvidenceText
 from aletheia.schema.judgement import (
@@ -46,6 +47,7 @@ class Classify(Protocol):
 
     `unmeasured` names the metrics that are not known as a whole: `sufficiency`, `faithfulness`,
     `completeness`. `abstained` and `empty_response` say what the response is, decided by rule.
+    `miscited` and `conflict` are what the text itself shows, None where it shows nothing.
     """
 
     def __call__(
@@ -60,6 +62,8 @@ class Classify(Protocol):
         empty_response: bool,
         has_query: bool,
         has_evidence: bool,
+        miscited: bool | None,
+        conflict: bool | None,
     ) -> Diagnosis:
         """Return the diagnosis."""
         ...
@@ -101,9 +105,15 @@ def trace_case(query: str | None, context: Sequence[ContextChunk], response: str
 
 
 async def diagnose(
-    case: TraceCase, judges: Judges | FusedJudge, options: DiagnoseOptions
+    case: TraceCase,
+    judges: Judges | FusedJudge,
+    options: DiagnoseOptions,
+    *,
+    cited: Sequence[str] = (),
 ) -> EvaluationResult:
     """Diagnose one trace, as far as its judges come.
+
+    `cited` are units that the response cites beside its text, as a generator's reply does.
 
     With `Judges` at most two calls follow one another, with a `FusedJudge` at most two are made,
     unless a reply has to be asked for again. Raises `UsageError` and `ConfigError` only.
@@ -122,16 +132,20 @@ async def diagnose(
         repeat=options.repeat,
     )
     measured = _Measured.of(decomposition, _known(verdicts, questions, pieces), notes)
+    checked = check_claims(case, decomposition.graded, measured.faithfulness, cited=cited)
+    notes.findings.update(dict.fromkeys(checked.findings))
     diagnosis = options.classify(
         decomposition=decomposition,
         sufficiency=measured.sufficiency,
-        faithfulness=measured.faithfulness,
+        faithfulness=checked.judgments,
         completeness=measured.completeness,
         unmeasured=tuple(notes.unmeasured),
         abstained=rules.is_abstention(case),
         empty_response=rules.is_empty(case),
         has_query=rules.has_query(case),
         has_evidence=len(case.evidence) > 0,
+        miscited=checked.miscited,
+        conflict=checked.conflict,
     )
     return EvaluationResult(
         query=case.query,
@@ -139,7 +153,7 @@ async def diagnose(
         sub_questions=decomposition.sub_questions,
         claims=decomposition.claims,
         sufficiency=measured.sufficiency,
-        faithfulness=measured.faithfulness,
+        faithfulness=checked.judgments,
         completeness=measured.completeness,
         diagnosis=diagnosis,
         suggestion=options.suggest(diagnosis),

@@ -71,7 +71,7 @@ async def diagnosed(row: DetailedResult, evidence: EvidenceSet, by: Diagnoser) -
     case = TraceCase(query=row.question, evidence=evidence, response=row.answer)
     try:
         with CostScope() as spent:
-            result = await diagnose(case, by.judges, by.options)
+            result = await diagnose(case, by.judges, by.options, cited=row.cited_ids)
     except (UsageError, ConfigError):
         raise
     except Exception as error:  # noqa: BLE001 - the answer was paid for, and must not be lost

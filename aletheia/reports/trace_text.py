@@ -185,7 +185,8 @@ def _making(result: EvaluationResult) -> Iterator[Line]:
     for metric, message in result.errors.items():
         yield from _item("", f"{metric} failed: {message}", role="poor")
     for finding in result.findings:
-        yield from _item("", f"finding: {spoken(finding)}", role="moderate")
+        code, colon, detail = finding.partition(":")
+        yield from _item("", f"finding: {spoken(code)}{colon}{detail}", role="moderate")
     yield from _item("", f"judged by {_judge(result.making)}", role="dim")
     cost = result.cost
     if cost.calls:

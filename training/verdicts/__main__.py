@@ -21,7 +21,6 @@ from training.verdicts import fit, sufficiency
 from training.verdicts.rows import Rows, cached, permissive
 
 OUTPUT = Path(__file__).resolve().parents[2] / "aletheia/judges/embedded/data"
-VERSION = "2026.12.1"
 RIGHT = 0.80
 """How often a verdict of high confidence is right on sources that were left out."""
 
@@ -64,7 +63,6 @@ def write(
         arrays |= fit.arrays(booster, names, name)
     np.savez_compressed(folder / "verdicts.npz", **arrays)
     about = {
-        "version": VERSION,
         "trees": {name: list(names) for name, (_, names) in trees.items()},
         "linear": linear,
         "calibrations": calibrations,

@@ -14,6 +14,7 @@ from aletheia.grounding.refusal import idle_spans, statements
 from aletheia.judges.base import Judged, Outcome, ResponsePieces, TraceCase
 from aletheia.judges.embedded.clauses import Clause, clauses
 from aletheia.judges.embedded.questions import sub_questions
+from aletheia.judges.embedded.yes_no import is_bare
 from aletheia.judges.locate import introduction, word_count
 from aletheia.judges.rules import settled_query, settled_response
 from aletheia.schema.trace import Claim, ClaimKind, SubQuestion
@@ -92,4 +93,5 @@ def _standing_alone(case: TraceCase, start: int, end: int) -> str:
         return f"{stem} {text}"
     alone = case.response.strip() == case.response[start:end].strip()
     bare = alone and word_count(text) <= _BARE_WORDS and text[-1:] not in _STOPS
-    return f"{(case.query or '').strip()} {text}".strip() if bare or word_count(text) <= 2 else text
+    bare = bare or word_count(text) <= 2 or is_bare(text)
+    return f"{(case.query or '').strip()} {text}".strip() if bare else text

@@ -9,10 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
-from aletheia.grounding.polarity import NEGATIONS, is_listed_opposite
-from aletheia.judges.embedded.evidence import Piece
+from aletheia.grounding.polarity import NEGATIONS
+from aletheia.judges.embedded.edit_words import (
+    ADJECTIVES,
+    ALLOWED,
+    CERTAIN,
+    EXCLUSIVE,
+    HEDGED,
+    IMPLICIT,
+    LEVELS,
+    MODALS,
+    MUST,
+    OPEN,
+    POSSIBLE,
+    are_opposites,
+)
+from aletheia.judges.embedded.frames import added, misplaced, turned
+from aletheia.judges.embedded.lines import Item, Line
 from aletheia.judges.embedded.swaps import Swap, roles, slots, tails
 from aletheia.judges.embedded.tokens import Token
 
@@ -31,84 +47,69 @@ class Edit:
     against: str
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LEVELS: Final[dict[str, int]] = {
-    **dict.fromkeys("all every each everyone everybody always entire whole".split(), 4),
-    **dict.fromkeys("most majority mostly usually often".split(), 3),
-    **dict.fromkeys("half".split(), 2),
-    **dict.fromkeys("some several few many sometimes certain".split(), 1),
-    **dict.fromkeys("no none nobody never neither".split(), 0),
-}
-_POSSIBLE: Final = _set("may might could possibly perhaps suspect suspects believe believes think thinks possible plans plan intends")  # fmt: skip
-_CERTAIN: Final = _set("will certain certainly definitely proved proven proves confirmed confirms")
-_MUST: Final = _set("must required requires need needs has have obliged mandatory necessary shall")
-_ALLOWED: Final = _set("may can could optional allowed choose like")
-_IMPLICIT: Final = _set("nobody none never neither nor without forbidden impossible unable")
-_PAIRS: Final = tuple(
-    tuple(pair.split())
-    for pair in (
-        "severe mild|like dislike|liked disliked|lost defeated|lost won|lost beat|cheap expensive|"
-        "cheaper expensive|large small|largest smallest|big small|allowed forbidden|"
-        "required optional|mandatory optional|worked failed|approved rejected|appointed resigned|"
-        "opened closed|hired dismissed|for against|remained closed|free costs|rise fall|rising falling|"
-        "rose fell|increased fell|increased decreased|summer winter|day night|many few"
-    ).split("|")
-)
-_OPPOSITES: Final = frozenset(_PAIRS) | frozenset((b, a) for a, b in _PAIRS)
-_EXCLUSIVE: Final = tuple(
-    _set(group + " " + " ".join(f"{word}s" for word in group.split()))
-    for group in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "january february march april june july august september october november december",
-        "spring summer autumn winter fall",
-        "red white blue green yellow black brown grey orange purple",
-        "brother sister cousin father mother son daughter uncle aunt nephew niece",
-        "metre meter foot feet inch mile kilometre kilometer yard",
-        "second minute hour day week month year",
-        "euro dollar pound franc crown yen cent",
-        "kilogram gram pound ton tonne ounce",
-        "hectare acre",
-        "million billion trillion thousand",
-        "north south east west",
-        "gold silver bronze",
-    )
-)
-"""Words of one group name different things of one kind."""
+_BE: Final = frozenset("be been being is are was were".split())
 _ALL, _MOST = 4, 3
 _ALL_COVERED: Final = 0.85
 _NEAR: Final = 5
+_SMALL: Final = frozenset(
+    "the a an it he she they his her its their had was were is are and".split()
+)
 _SHORT: Final = 24
 """Words of a part up to which it is compared: a longer one changes more than one thing."""
 LEAST_COVERED: Final = 0.6
 """Share of a part that one evidence sentence must carry before the two are compared."""
 
 
-def edits(
-    words: Sequence[Token],
-    piece: Piece,
-    covered: float,
-    unheld: AbstractSet[tuple[int, int]] = frozenset(),
-) -> list[Edit]:
-    """Changes of a part (its words) against the evidence sentence that covers `covered` of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A part and the evidence sentence nearest to it.
 
-    `unheld` are the places of words that no sentence of the evidence holds.
+    `covered` is the share of the part that this sentence carries, `by_unit` what the best unit
+    does. `held` are its forms that stand anywhere in the evidence, `inexact` the places of the
+    words that do not, `unheld` of those that not even a like word stands for.
     """
-    if covered < LEAST_COVERED or not 0 < len(words) <= _SHORT:
+
+    mine: Line
+    theirs: Line
+    covered: float
+    by_unit: float
+    held: AbstractSet[str]
+    inexact: AbstractSet[tuple[int, int]]
+    unheld: AbstractSet[tuple[int, int]]
+
+
+def edits(pair: Compared) -> list[Edit]:
+    """Changes of a part against the evidence sentence that covers most of it."""
+    words, theirs = pair.mine.words, pair.theirs.words
+    if pair.covered < LEAST_COVERED or not 0 < len(words) <= _SHORT:
         return []
-    theirs = piece.tokens
     found = [*_antonyms(words, theirs)]
     found += _negation(words, theirs, flipped=bool(found))
     found += _quantifiers(words, theirs)
     found += _modality(words, theirs)
-    if covered >= _ALL_COVERED:
-        found += _swapped("role", roles(words, theirs))
+    found += changed_places(pair)
     found += _attributes(words, theirs)
-    found += _swapped("attribute", slots(words, theirs, unheld))
-    found += _swapped("added", tails(words, theirs, unheld))
+    found += _swapped("attribute", slots(words, theirs, pair.unheld))
+    found += _swapped("added", tails(words, theirs, pair.unheld))
+    found += _framed("added", added(pair.mine, pair.theirs, pair.inexact, pair.unheld))
     return found
+
+
+def changed_places(pair: Compared) -> list[Edit]:
+    """Words that the evidence holds and that stand for one another in the part."""
+    words, theirs = pair.mine.words, pair.theirs.words
+    if pair.by_unit < _ALL_COVERED or not 0 < len(words) <= _SHORT:
+        return []
+    return [
+        *_swapped("role", roles(words, theirs)),
+        *_framed("role", turned(pair.mine, pair.theirs)),
+        *_framed("attribute", misplaced(pair.mine, pair.theirs, pair.held)),
+    ]
+
+
+def _framed(kind: EditKind, found: Iterable[tuple[Item, str]]) -> Iterator[Edit]:
+    for item, against in found:
+        yield _edit(kind, item.token, against)
 
 
 def _swapped(kind: EditKind, found: Iterable[Swap]) -> Iterator[Edit]:
@@ -128,9 +129,26 @@ def _antonyms(mine: Sequence[Token], theirs: Sequence[Token]) -> Iterator[Edit]:
         if token.word in known or odd:
             continue
         for other in sorted(known - said):
-            if is_listed_opposite(token.word, other) or (token.word, other) in _OPPOSITES:
+            if _turns_the_order(mine, token.word, theirs, other):
+                continue
+            if are_opposites(token.word, other):
                 yield _edit("antonym", token, other)
                 break
+
+
+def _turns_the_order(mine: Sequence[Token], word: str, theirs: Sequence[Token], other: str) -> bool:
+    """`A after B` for `B before A`: what follows the one word does not follow the other."""
+    if {word, other} != {"before", "after"}:
+        return False
+    after, after2 = (
+        {t.word for t in words[at + 1 : at + _NEAR] if t.word not in _SMALL}
+        for words, at in ((mine, _place(mine, word)), (theirs, _place(theirs, other)))
+    )
+    return not after & after2
+
+
+def _place(words: Sequence[Token], word: str) -> int:
+    return next(i for i, token in enumerate(words) if token.word == word)
 
 
 def _negations(words: Iterable[Token]) -> int:
@@ -138,15 +156,13 @@ def _negations(words: Iterable[Token]) -> int:
 
 
 def _is_negation(token: Token) -> bool:
-    return token.word in NEGATIONS or token.word in _IMPLICIT or token.word.endswith("n't")
+    return token.word in NEGATIONS or token.word in IMPLICIT or token.word.endswith("n't")
 
 
 def _negation(mine: Sequence[Token], theirs: Sequence[Token], *, flipped: bool) -> Iterator[Edit]:
     """A shared word is denied here and not there; an opposite word beside it takes that back."""
     said, known = {t.word for t in mine}, {t.word for t in theirs}
-    if flipped or any(
-        (a, b) in _OPPOSITES or is_listed_opposite(a, b) for a in said - known for b in known - said
-    ):
+    if flipped or any(are_opposites(a, b) for a in said - known for b in known - said):
         return
     denied, denied_there = _denied(mine), _denied(theirs)
     forms, forms_there = {t.form for t in mine}, {t.form for t in theirs}
@@ -170,14 +186,14 @@ def _denied(words: Sequence[Token]) -> set[str]:
 def _quantifiers(mine: Sequence[Token], theirs: Sequence[Token]) -> Iterator[Edit]:
     """The part speaks of more of the same thing than the evidence does, or of none."""
     for at, token in enumerate(mine):
-        level = _LEVELS.get(token.word)
+        level = LEVELS.get(token.word)
         if level is None:
             continue
         noun = _noun_after(mine, at)
         others = [
-            (t, _LEVELS[t.word])
+            (t, LEVELS[t.word])
             for i, t in enumerate(theirs)
-            if t.word in _LEVELS and (noun is None or _noun_after(theirs, i) in (noun, None))
+            if t.word in LEVELS and (noun is None or _noun_after(theirs, i) in (noun, None))
         ]
         if any(t.word == token.word or other == level for t, other in others):
             continue
@@ -210,22 +226,74 @@ def _modality(mine: Sequence[Token], theirs: Sequence[Token]) -> Iterator[Edit]:
     """What the evidence holds possible is said for certain, or the other way round."""
     said, known = {t.word for t in mine}, {t.word for t in theirs}
     pairs = (
-        (_CERTAIN, _POSSIBLE, _POSSIBLE), (_set("must"), _ALLOWED, _MUST),
-        (_set("may can optional"), _set("must required mandatory need"), _ALLOWED),
+        (CERTAIN, POSSIBLE, POSSIBLE), (frozenset(("must",)), ALLOWED, MUST),
+        (frozenset(("may", "can", "optional")), frozenset(("must", "required", "mandatory", "need")), ALLOWED),
     )  # fmt: skip
     for mine_is, theirs_is, also in pairs:
         word = min(said & mine_is - known, default=None)
         other = min(known & theirs_is, default=None)
-        if word is not None and other is not None and not (said & also - {word}):
+        if word is None or other is None or said & also - {word}:
+            continue
+        if _is_of_same_verb(mine, word, theirs, other):
             yield _edit("modality", next(t for t in mine if t.word == word), other)
             return
+    if not said & (POSSIBLE | OPEN):
+        yield from _said_as_done(mine, theirs)
+    elif not known & (POSSIBLE | OPEN | HEDGED):
+        yield from _said_as_open(mine)
+
+
+def _said_as_open(mine: Sequence[Token]) -> Iterator[Edit]:
+    """`may have opened` or `might open` of what the evidence tells as a fact."""
+    for token, following in pairwise(mine):
+        perfect = token.word in MODALS and following.word == "have"
+        if perfect or token.word == "might":
+            yield _edit("modality", token, "")
+            return
+
+
+def _is_of_same_verb(mine: Sequence[Token], word: str, theirs: Sequence[Token], other: str) -> bool:
+    """Whether a changed permission or duty is of the same thing; certainty is of all that is said."""
+    if word == "certain":
+        at = _place(mine, word)
+        return all(token.kind == "function" for token in mine[at + 1 : at + 2])
+    if word in CERTAIN or word in ADJECTIVES or other in ADJECTIVES:
+        return word not in ("may", "can")
+    return _next_content(mine, word) == _next_content(theirs, other)
+
+
+def _next_content(words: Sequence[Token], word: str) -> str | None:
+    at = _place(words, word)
+    return next((t.form for t in words[at + 1 :] if t.kind != "function"), None)
+
+
+def _said_as_done(mine: Sequence[Token], theirs: Sequence[Token]) -> Iterator[Edit]:
+    """A verb that the evidence has after `plans to`, `might`, ... and the part by itself."""
+    done = {form: t for t in mine if t.word.endswith("ed") for form in (t.word[:-1], t.word[:-2])}
+    for at, token in enumerate(theirs):
+        verb = done.get(token.word)
+        if verb is None or token.word == verb.word or at == 0 or _is_passive(mine, verb):
+            continue
+        before = theirs[at - 1].word
+        sign = theirs[at - 2].word if before in ("to", "not", "still") and at > 1 else before
+        if sign in OPEN:
+            yield _edit("modality", verb, sign)
+            return
+
+
+def _is_passive(words: Sequence[Token], verb: Token) -> bool:
+    at = next(i for i, token in enumerate(words) if token is verb)
+    return any(token.word in _BE for token in words[max(0, at - 2) : at])
 
 
 def _attributes(mine: Sequence[Token], theirs: Sequence[Token]) -> Iterator[Edit]:
     """A day, month, season, colour, ... where the evidence sentence has another one."""
     said, known = {t.word for t in mine}, {t.word for t in theirs}
-    for group in _EXCLUSIVE:
+    for group in EXCLUSIVE:
         new, lost = said & group - known, known & group - said
-        if new and lost:
-            token = next(t for t in mine if t.word in new)
+        if not new or not lost:
+            continue
+        plain = {word.rstrip("s") for word in known}
+        token = next((t for t in mine if t.word in new and t.word.rstrip("s") not in plain), None)
+        if token is not None:
             yield _edit("attribute", token, min(lost))

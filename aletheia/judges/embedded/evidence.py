@@ -137,9 +137,22 @@ class Evidence:
             exact[row, self._forms.get(token.form, [])] = 1.0
         likeness = self._likeness(found)
         if likeness is not None:
-            kept = np.asarray(self._kept)
+            kept = self._known[2]
             near[:, kept] = np.maximum(near[:, kept], likeness)
         return Matches(exact=exact, near=np.maximum(exact, near))
+
+    @cached_property
+    def _known(self) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Vectors of the distinct words, which of them each word is, and the sentences with words."""
+        import numpy as np
+
+        names = dict.fromkeys(self._words)
+        place = {word: i for i, word in enumerate(names)}
+        return (
+            word_table().vectors_of(list(names)),
+            np.array([place[word] for word in self._words], dtype=np.intp),
+            np.array(self._kept, dtype=np.intp),
+        )
 
     def _likeness(self, found: Sequence[Token]) -> Floats | None:
         """The best likeness of each ordinary word with any word of each sentence."""
@@ -147,15 +160,12 @@ class Evidence:
 
         if not self._starts or not found:
             return None
-        names = dict.fromkeys(self._words)
-        place = {word: i for i, word in enumerate(names)}
-        asked = [token.word if token.kind == "word" else "" for token in found]
-        table = word_table()
+        vectors, places, _ = self._known
+        asked = word_table().vectors_of([t.word if t.kind == "word" else "" for t in found])
         # A product by BLAS would start a thread on every core for a few thousand numbers.
-        cosine = np.einsum("ij,kj->ik", table.vectors_of(asked), table.vectors_of(list(names)))
+        cosine = np.einsum("ij,kj->ik", asked, vectors)
         scaled = np.clip((cosine - _FARTHEST) / (_NEAREST - _FARTHEST), 0.0, 1.0)
-        spread = scaled[:, [place[word] for word in self._words]]
-        best: Floats = np.maximum.reduceat(spread, self._starts, axis=1)
+        best: Floats = np.maximum.reduceat(scaled.take(places, axis=1), self._starts, axis=1)
         return best
 
 

@@ -12,6 +12,7 @@ from aletheia.judges.embedded.evidence import Evidence
 from aletheia.judges.embedded.features import Measure, Part, Row
 from aletheia.judges.embedded.tokens import holds_word
 from aletheia.judges.embedded.trees import Model, Trees, model
+from aletheia.judges.embedded.yes_no import without_answer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,8 +77,9 @@ class Scorer:
     def __init__(
         self, evidence: Evidence, response: str, query: str | None, fitted: Model | None = None
     ) -> None:
-        self.measure = Measure(evidence, response, query)
-        self.response = response
+        # A leading `No,` denies once more what the sentence after it denies by itself.
+        self.response = without_answer(response)
+        self.measure = Measure(evidence, self.response, query)
         self._model = fitted or model()
         self._calibrate = self._model.calibrations["faithfulness"]
 

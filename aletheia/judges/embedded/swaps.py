@@ -28,6 +28,7 @@ _REACH: Final = 7
 _BY: Final = frozenset(("by",))
 _BE: Final = frozenset("was were is are been be being".split())
 _CONNECTORS: Final = frozenset("than because before after since although despite unless if".split())
+_PREPOSITIONS: Final = frozenset("on in at by from to with of for since until during".split())
 _COORDINATORS: Final = frozenset(("and", "or", "with", "both", "between"))
 _AFTER_CONNECTOR: Final = 4
 _ALIKE: Final = (0.1, 0.65)
@@ -126,7 +127,8 @@ def _connected(mine: Sequence[Token], theirs: Sequence[Token]) -> Swap | None:
 
 def _crossed(mine: Sequence[Token], theirs: Sequence[Token]) -> Swap | None:
     """`revenue rose, profit fell` for `profit rose, revenue fell`."""
-    if len(theirs) > _LONGEST or _passives(mine) != _passives(theirs):
+    between = any(token.word == "between" for token in mine)
+    if between or len(theirs) > _LONGEST or _passives(mine) != _passives(theirs):
         return None
     here = [(a, b) for a, b in pairwise(_content(mine)) if a.form != b.form]
     there = {(a.form, b.form) for a, b in pairwise(_content(theirs))}
@@ -158,9 +160,18 @@ def _exchanged(mine: Sequence[Token], theirs: Sequence[Token]) -> Swap | None:
         return None
     first, last = min(names, key=forms.index), max(names, key=forms.index)
     between = forms[forms.index(first) : forms.index(last)]
-    if forms2.index(first) > forms2.index(last) and any(form in others for form in between):
+    turned = forms2.index(first) > forms2.index(last) and any(form in others for form in between)
+    # `On Monday it left` for `it left on Monday`: the same preposition, another place.
+    adverbial = any(_before(mine, form) & _before(theirs, form) for form in (first, last))
+    if turned and not adverbial:
         return Swap(token=next(t for t in mine if t.form == first), against=last)
     return None
+
+
+def _before(words: Sequence[Token], form: str) -> set[str]:
+    """The preposition directly before a word, where there is one."""
+    at = next(i for i, token in enumerate(words) if token.form == form)
+    return {token.word for token in words[max(0, at - 1) : at]} & _PREPOSITIONS
 
 
 def _is_name(form: str, words: Sequence[Token]) -> bool:

@@ -55,7 +55,8 @@ def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
     previous = start
     for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
         raw = match.group()
-        if not opener and any(sign in ".!?:\n" for sign in text[previous : match.start()]):
+        gap = text[previous : match.start()]
+        if not opener and gap != " " and any(sign in ".!?:\n" for sign in gap):
             opener = True
         if _IS_DENSE.match(raw):
             found.extend(_pairs(raw, match.start()))
@@ -79,18 +80,25 @@ def _pairs(raw: str, at: int) -> list[Token]:
 
 
 def _token(raw: str, start: int, end: int, *, opener: bool) -> Token:
+    word, form, kind = _read_opener(raw) if opener else _read(raw)
+    return Token(word=word, form=form, kind=kind, start=start, end=end)
+
+
+@cached_by_word
+def _read(raw: str) -> tuple[str, str, TokenKind]:
+    """A word in lower case, what it is compared by, and its kind."""
+    word, form, kind = _read_opener(raw)
+    return word, form, "name" if kind == "word" and raw[0].isupper() else kind
+
+
+@cached_by_word
+def _read_opener(raw: str) -> tuple[str, str, TokenKind]:
+    """The same at the head of a sentence, where a capital tells nothing."""
     word = raw.lower()
     if raw[0].isdigit():
-        return Token(word=word, form=_number(word), kind="number", start=start, end=end)
+        return word, _number(word), "number"
     form, function = _form(word)
-    kind: TokenKind = "word"
-    if function:
-        kind = "function"
-    elif form[0].isdigit():
-        kind = "number"
-    elif raw[0].isupper() and not opener:
-        kind = "name"
-    return Token(word=word, form=form, kind=kind, start=start, end=end)
+    return word, form, "function" if function else "number" if form[0].isdigit() else "word"
 
 
 def _number(word: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -39,13 +41,17 @@ class Trees:
         """Probabilities of shape (number of rows,) for rows of shape (number, features)."""
         import numpy as np
 
-        tree = np.arange(len(self.feature))[None, :]
-        case = np.arange(len(rows))[:, None]
-        node = np.zeros((len(rows), len(self.feature)), dtype=np.int16)
+        width = self.feature.shape[1]
+        first = np.arange(len(self.feature), dtype=np.intp)[None, :] * width
+        case = np.arange(len(rows), dtype=np.intp)[:, None] * rows.shape[1]
+        feature, threshold = self.feature.ravel(), self.threshold.ravel()
+        left, right, flat = self.left.ravel(), self.right.ravel(), rows.ravel()
+        node = np.zeros((len(rows), len(self.feature)), dtype=np.intp)
         for _ in range(self.depth):
-            smaller = rows[case, self.feature[tree, node]] <= self.threshold[tree, node]
-            node = np.where(smaller, self.left[tree, node], self.right[tree, node])
-        total = self.value[tree, node].sum(axis=1)
+            at = first + node
+            smaller = flat.take(case + feature.take(at)) <= threshold.take(at)
+            node = np.where(smaller, left.take(at), right.take(at))
+        total = self.value.ravel().take(first + node).sum(axis=1)
         found: Floats = 1.0 / (1.0 + np.exp(-total))
         return found
 
@@ -87,7 +93,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """All that was fitted: trees by name, tables by name, and the version of the file."""
+    """All that was fitted: trees by name, tables by name.
+
+    `version` is a digest of the files themselves: other files, another version.
+    """
 
     version: str
     trees: dict[str, Trees]
@@ -101,15 +110,16 @@ def model() -> Model:
     import numpy as np
 
     folder = resources.files("aletheia.judges.embedded").joinpath("data")
-    about = json.loads(folder.joinpath("verdicts.json").read_text(encoding="utf-8"))
+    files = {name: folder.joinpath(name).read_bytes() for name in FILES}
+    about = json.loads(files["verdicts.json"])
+    version = digest(files.values())
     trees: dict[str, Trees] = {}
-    path = folder.joinpath("verdicts.npz")
-    with path.open("rb") as handle, np.load(handle, allow_pickle=False) as data:
+    with np.load(io.BytesIO(files["verdicts.npz"]), allow_pickle=False) as data:
         for name, features in about["trees"].items():
             arrays = [data[f"{name}_{part}"] for part in _ARRAYS]
-            trees[name] = _trees(features, arrays, str(about["version"]))
+            trees[name] = _trees(features, arrays, version)
     return Model(
-        version=str(about["version"]),
+        version=version,
         trees=trees,
         line=Line(
             features=tuple(about["linear"]["features"]),
@@ -120,6 +130,16 @@ def model() -> Model:
     )
 
 
+def digest(files: Iterable[bytes]) -> str:
+    """What the files are known by: twelve hexadecimal digits of a SHA-256 over each in turn."""
+    found = hashlib.sha256()
+    for content in files:
+        found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()[:12]
+
+
+FILES = ("verdicts.json", "verdicts.npz", "words.npz")
+"""What verdicts depend on besides the code."""
 _ARRAYS = ("feature", "threshold", "left", "right", "value", "depth")
 
 

@@ -14,14 +14,16 @@ from unit.judges.scripts import good_reply, isolated, scripted
 from unit.pipeline import worlds
 
 from aletheia.errors import BudgetExceeded, ConfigError, ModelUnavailable
+from aletheia.grounding.numbering import number
 from aletheia.judges.base import Judges, TraceCase
 from aletheia.judges.rules import WholeDecomposer
 from aletheia.llm.scripted import ScriptedModel
 from aletheia.pipeline.answer import Options
 from aletheia.pipeline.benchmark import Finished, run_benchmark, unfinished
 from aletheia.pipeline.judge_setup import embedded_judges
-from aletheia.pipeline.row_diagnosis import Diagnoser
+from aletheia.pipeline.row_diagnosis import Diagnoser, diagnosed
 from aletheia.pipeline.setup import Setup
+from aletheia.reports.cells import flag_words
 from aletheia.reports.document import dump_json, load_json
 from aletheia.schema.diagnosis import FailureCell
 from aletheia.schema.model import Prompt
@@ -93,6 +95,38 @@ def test_a_diagnosed_row_says_what_to_do_and_what_it_rests_on(tmp_path: Path) ->
     assert claim.evidence_ids == row.cited_ids
     assert row.judgements.sufficiency[0].sub_question == row.question
     assert "diagnose" in row.timings_ms
+
+
+def row_of(answer: str, *units: str, cited: tuple[str, ...]) -> DetailedResult:
+    """A diagnosed row whose answer holds no marker: its reply lists what it cites."""
+    row = DetailedResult(
+        id="q", question="When did Model A ship?", gold_answer="May", category="grounded_answer",
+        grounding_rejected=False, answer=answer, cited_ids=cited,
+    )  # fmt: skip
+    return anyio.run(diagnosed, row, number(units), EMBEDDED).row
+
+
+@pytest.mark.parametrize(("cited", "miscited"), [(("E2",), True), (("E1",), False), ((), None)])
+def test_what_the_reply_cites_is_held_against_what_carries_its_claims(
+    cited: tuple[str, ...], miscited: bool | None
+) -> None:
+    """The judges do not see the list of a reply; the row knows it."""
+    units = ("Model A shipped in May.", "Model B shipped in June.")
+    row = row_of("Model A shipped in May.", *units, cited=cited)
+    assert row.diagnosis is not None
+    assert row.judgements is not None
+    assert row.diagnosis.flags.miscited is miscited
+    assert ("miscited" in row.judgements.faithfulness[0].warnings) is (miscited is True)
+
+
+def test_a_row_says_that_its_evidence_contradicts_itself() -> None:
+    units = ("The tent weighs 3.1 kg.", "Tent, revised: 2.8 kg.")
+    row = row_of("The tent weighs 3.1 kg.", *units, cited=("E1",))
+    assert row.diagnosis is not None
+    assert row.judgements is not None
+    assert row.diagnosis.flags.conflict is True
+    assert row.judgements.findings == ("conflict: E1 says `3.1 kg`, E2 says `2.8 kg`; E2 is newer",)
+    assert "the evidence contradicts itself" in flag_words(row.diagnosis)
 
 
 def test_an_abstention_over_good_evidence_is_an_over_refusal(tmp_path: Path) -> None:
