@@ -34,7 +34,7 @@ from aletheia.pipeline.probe_conditions import Counterfacts
 from aletheia.pipeline.probe_question import ProbeStages, probe_question
 from aletheia.pipeline.probes import question_texts
 from aletheia.pipeline.questions import load_questions
-from aletheia.reports.attribution_tally import summarise
+from aletheia.reports.attribution_tally import contamination
 from aletheia.schema.answer import ABSTENTION
 from aletheia.schema.attribution import PROBES, Attribution, ProbeRate, QuestionProbe
 from aletheia.schema.evidence import EvidenceSet
@@ -247,7 +247,7 @@ def contamination_of(
     the run of the generator that the coin chose (the tests run some of them in full).
     """
     chosen = [(memory if drawn("coin", seed, name) < rate else read)[name] for name in memory]
-    return summarise(chosen).contamination
+    return contamination(chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,8 +290,7 @@ def main() -> None:
     parser.add_argument("--rates", default="0.1,0.3,0.5,0.8")
     parser.add_argument("--quick", action="store_true", help="without the run of 500 questions")
     options = parser.parse_args()
-    every_memory: list[QuestionProbe] = []
-    every_read: list[QuestionProbe] = []
+    runs: dict[str, tuple[list[QuestionProbe], list[QuestionProbe]]] = {}
     print(f"{'world':<16}{'generator':<22}{'rightly attributed':>20}{'seconds':>10}")
     for name in WORLDS:
         place = world(name)
@@ -301,6 +300,7 @@ def main() -> None:
             ("memory, no citations", Memory(place.questions, cites=False), "from_memory"),
             ("memory, decorative", memory, "from_memory"),
         )
+        runs[name] = ([], [])
         for label, generator, source in made:
             started = time.perf_counter()
             probes = probe_all(place, generator)
@@ -310,23 +310,34 @@ def main() -> None:
             print(f"{name:<16}{label:<22}{share:>20}{took:>10.1f}")
             for line in score.wrong:
                 print(f"    {line}")
-            if generator is reader:
-                every_read += probes
-            elif generator is memory:
-                every_memory += probes
-    print(f"\n{'set rate':>9}{'mean found':>12}{'within its interval':>24}")
-    for rate in map(float, options.rates.split(",")):
-        found = coverage(every_memory, every_read, rate, options.repetitions)
-        print(f"{rate:>9}{found.mean:>12.3f}{f'{found.within} of {found.repetitions}':>24}")
+            if generator is memory:
+                runs[name][0].extend(probes)
+            elif generator is reader:
+                runs[name][1].extend(probes)
+    runs["both"] = tuple([probe for run in runs.values() for probe in run[n]] for n in (0, 1))
+    print(f"\n{'world':<16}{'set rate':>9}{'mean found':>12}{'within its interval':>24}")
+    for name, (remembered, read) in runs.items():
+        for rate in map(float, options.rates.split(",")):
+            found = coverage(remembered, read, rate, options.repetitions)
+            within = f"{found.within} of {found.repetitions}"
+            print(f"{name:<16}{rate:>9}{found.mean:>12.3f}{within:>24}")
     if not options.quick:
         _many(500)
 
 
 def _many(number: int) -> None:
-    """Time 500 questions under all conditions, with the generator that quotes the evidence."""
+    """Time 500 questions under all conditions, with the generator that quotes the evidence.
+
+    Every base answer gets its metrics, and every reply its cell.
+    """
     from aletheia.generators.closed_book import NoMemory
     from aletheia.generators.extractive import ExtractiveGenerator
     from aletheia.llm.embedded import MiniLM
+    from aletheia.pipeline.judge_setup import embedded_judges
+    from aletheia.pipeline.probe_judging import ProbeJudging
+    from aletheia.pipeline.row_diagnosis import Diagnoser
+    from aletheia.pipeline.support import count_support
+    from aletheia.ragas_bridge import EmbeddedSuite
 
     place = world("aldermoor")
     embedder = MiniLM()
@@ -337,6 +348,10 @@ def _many(number: int) -> None:
         counterfacts=Counterfacts(place.renaming),
         embedder=embedder,
         probes=frozenset(PROBES),
+        judging=ProbeJudging(
+            suite=EmbeddedSuite(embedder=embedder, support=count_support),
+            diagnoser=Diagnoser(judges=embedded_judges()),
+        ),
     )
 
     async def every() -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json as json_library
 import os
 import tempfile
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from aletheia.schema.comparison import Comparison
     from aletheia.schema.report import BenchmarkReport, DetailedResult
 
-__all__ = ["AllowOption", "compare", "read_report", "write_file"]
+__all__ = ["AllowOption", "compare", "load_report", "read_report", "read_text", "write_file"]
 
 
 class AllowOption(StrEnum):
@@ -132,9 +134,44 @@ def _read_again(row: DetailedResult) -> Readings | None:
 
 def read_report(path: Path) -> BenchmarkReport:
     """Read a result file. Raises `DataError` that names the file and what is wrong with it."""
-    from aletheia.reports.document import load_json
+    return load_report(read_text(path), path)
 
-    return load_json(read_text(path), path)
+
+def load_report(text: str, path: Path) -> BenchmarkReport:
+    """Read the text of a result file. Raises `DataError`, which names another file of ours."""
+    from aletheia.reports.document import load_json
+    from aletheia.reports.gate_rows import is_rows
+
+    other = _OTHERS["rows"] if is_rows(text) else _OTHERS.get(_kind(text))
+    if other is not None:
+        what, hint = other
+        raise DataError(f"this is {what}, and no report of `evaluate-ragas`", file=path, hint=hint)
+    return load_json(text, path)
+
+
+def _kind(text: str) -> str:
+    """Return what a file of ours says that it is; empty where it says nothing."""
+    try:
+        found = json_library.loads(text)
+    except ValueError:
+        return ""
+    if not isinstance(found, dict):
+        return ""
+    return "questions" if "questions" in found and "kind" not in found else str(found.get("kind"))
+
+
+_OTHERS: Final[Mapping[str, tuple[str, str]]] = {
+    "probe": (
+        "a result of `aletheia probe`",
+        "`aletheia gate REPORT --probes FILE` takes it beside the report of the same run",
+    ),
+    "rows": ("a file of rows of `aletheia eval`", "`aletheia gate` takes such a file"),
+    "modes": ("a comparison", "give the reports that it compares"),
+    "runs": ("a comparison", "give the reports that it compares"),
+    "report": ("a decision of `aletheia gate`", "give the report that it is about"),
+    "questions": ("a question set", "`aletheia evaluate-ragas` makes a report from it"),
+}
+"""Files of ours that are easily taken for a report: what each is, and what to do."""
 
 
 def read_text(path: Path) -> str:

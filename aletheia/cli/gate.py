@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from aletheia.cli import gate_options as options
 from aletheia.cli import output
-from aletheia.cli.compare import read_report, read_text, write_file
-from aletheia.errors import UsageError
+from aletheia.cli.compare import load_report, read_text, write_file
+from aletheia.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from aletheia.reports.gate import GateResult, Rules
+    from aletheia.reports.gate_baseline import Regression
+    from aletheia.reports.gate_facts import Facts
     from aletheia.schema.attribution import ProbeRate
     from aletheia.schema.report import BenchmarkReport
 
@@ -22,105 +25,48 @@ __all__ = ["gate"]
 
 _RULES: Final = (
     "`--min-pass-rate`, `--min-accuracy`, `--min-healthy-rate`, `--min-coverage`, `--max-unmeasured`, "
-    "`--max-rejections`, `--min-context-precision`, `--min-context-recall`, "
+    "`--max-rejections`, `--max-ungrounded`, `--min-context-precision`, `--min-context-recall`, "
     "`--min-faithfulness`, `--min-answer-similarity`, `--max-contamination`, `--baseline`"
 )
 
 
 def gate(
     report: Annotated[
-        Path, typer.Argument(metavar="REPORT", help="A report of `evaluate-ragas` (JSON).")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A report of `evaluate-ragas`, or the rows of `eval --output`."
+        ),
     ],
-    min_pass_rate: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, metavar="X", help="Least share of replies that pass."),
-    ] = None,
-    min_accuracy: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, metavar="X", help="Least share of right answers and right abstentions."
-        ),
-    ] = None,
-    min_healthy_rate: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, metavar="X", help="Least share of diagnosed replies that are healthy."
-        ),
-    ] = None,
-    min_coverage: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            metavar="X",
-            help="Least share measured, of every measure. Without it 0.9, of those in the rules.",
-        ),
-    ] = None,
-    max_unmeasured: Annotated[
-        float | None,
-        typer.Option(
-            min=0, max=1, metavar="X", help="Most questions without a reply, verdict or score."
-        ),
-    ] = None,
-    max_rejections: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Most replies that fail verification.")
-    ] = None,
-    min_context_precision: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="X", help="Least mean of this metric.")
-    ] = None,
-    min_context_recall: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="X", help="Least mean of this metric.")
-    ] = None,
-    min_faithfulness: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="X", help="Least mean of this metric.")
-    ] = None,
-    min_answer_similarity: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="X", help="Least mean of this metric.")
-    ] = None,
-    max_contamination: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, metavar="X", help="Most answers shown to come from memory."),
-    ] = None,
-    probes: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Result of `aletheia probe` for the same run: contamination."
-        ),
-    ] = None,
-    use_interval: Annotated[
-        bool,
-        typer.Option("--use-interval", help="Hold the worse bound of the 95 % interval to it."),
-    ] = False,
-    confident_only: Annotated[
-        bool, typer.Option("--confident-only", help="Count a tentative cell as none.")
-    ] = False,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="OLD.json", help="An earlier report that nothing may be worse than."),
-    ] = None,
-    alpha: Annotated[
-        float,
-        typer.Option(min=0.001, max=0.5, metavar="A", help="Level of all tests against it."),
-    ] = 0.05,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write a Markdown summary.")
-    ] = None,
-    github: Annotated[
-        bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the decision as JSON.")] = False,
+    min_pass_rate: options.MinPassRate = None,
+    min_accuracy: options.MinAccuracy = None,
+    min_healthy_rate: options.MinHealthyRate = None,
+    min_coverage: options.MinCoverage = None,
+    max_unmeasured: options.MaxUnmeasured = None,
+    max_rejections: options.MaxRejections = None,
+    max_ungrounded: options.MaxUngrounded = None,
+    min_context_precision: options.MinContextPrecision = None,
+    min_context_recall: options.MinContextRecall = None,
+    min_faithfulness: options.MinFaithfulness = None,
+    min_answer_similarity: options.MinAnswerSimilarity = None,
+    max_contamination: options.MaxContamination = None,
+    probes: options.ProbesFile = None,
+    use_interval: options.UseInterval = False,
+    confident_only: options.ConfidentOnly = False,
+    baseline: options.Baseline = None,
+    alpha: options.Alpha = 0.05,
+    junit: options.JUnitFile = None,
+    markdown: options.MarkdownFile = None,
+    github: options.GitHub = False,
+    json: options.AsJson = False,
 ) -> None:
-    """Hold a report against rules: every rule has to be met, and a missing figure meets none.
+    """Hold a run against rules: every rule has to be met, and a missing figure meets none.
 
     At least one rule is needed. Rates and scores are between 0 and 1, and the bound itself is
-    enough. With `--baseline` the pass rate, the accuracy and every metric are tested for a drop
-    over the same questions, one-sided, at one level for all.
+    enough. With `--baseline` rates and metrics are tested for a drop over the same questions or
+    traces, one-sided, at one level for all.
 
     Exit codes: 0 every rule is met; 3 one is not met, or what it asks was not measured; 2 bad
-    usage, a file that is no report, or a baseline that may not be compared with.
+    usage, a file that is neither report nor rows, or a baseline that may not be compared with.
     """
     from aletheia.reports.gate import Rules
 
@@ -137,13 +83,14 @@ def gate(
         min_coverage=min_coverage,
         max_unmeasured=max_unmeasured,
         max_rejections=max_rejections,
+        max_ungrounded=max_ungrounded,
         max_contamination=max_contamination,
         min_metrics={name: bound for name, bound in metrics.items() if bound is not None},
         use_interval=use_interval,
         confident_only=confident_only,
     )
     _check_rules(rules, baseline)
-    result = _decided((str(report), read_report(report)), rules, baseline, alpha, probes)
+    result = _decided(report, rules, baseline, alpha, probes)
     _write(result, junit=junit, markdown=markdown)
     _show(result, github=github, as_json=json)
     if result.exit_code:
@@ -160,6 +107,7 @@ def _check_rules(rules: Rules, baseline: Path | None) -> None:
         "healthy rate": rules.min_healthy_rate,
         "coverage": rules.min_coverage,
         "unmeasured": rules.max_unmeasured,
+        "ungrounded": rules.max_ungrounded,
         "contamination": rules.max_contamination,
     }
     for name, bound in bounds.items():
@@ -169,24 +117,69 @@ def _check_rules(rules: Rules, baseline: Path | None) -> None:
 
 
 def _decided(
-    named: tuple[str, BenchmarkReport],
-    rules: Rules,
-    baseline: Path | None,
-    alpha: float,
-    probes: Path | None,
+    file: Path, rules: Rules, baseline: Path | None, alpha: float, probes: Path | None
 ) -> GateResult:
     from aletheia.reports.gate import decide
-    from aletheia.reports.gate_facts import facts_of
+    from aletheia.reports.gate_rows import is_rows
 
-    found_by = None if probes is None else _contamination(probes, named[1])
-    facts = facts_of(named[1], named[0], contamination=found_by)
-    if baseline is None:
+    text = read_text(file)
+    if is_rows(text):
+        facts, found = _of_rows(text, file, rules, baseline, alpha, probes)
+    else:
+        facts, found = _of_report(text, file, baseline, alpha, probes)
+    if found is None:
         return decide(facts, rules)
-    from aletheia.reports.gate_baseline import regression
-
-    found = regression(named, (str(baseline), read_report(baseline)), alpha=alpha)
     return decide(
         facts, rules, against=found.checks, baseline=str(baseline), compared=found.metrics
+    )
+
+
+def _of_report(
+    text: str, file: Path, baseline: Path | None, alpha: float, probes: Path | None
+) -> tuple[Facts, Regression | None]:
+    from aletheia.reports.gate_baseline import regression
+    from aletheia.reports.gate_facts import facts_of
+    from aletheia.reports.gate_rows import is_rows
+
+    run = load_report(text, file)
+    by_probes = None if probes is None else _contamination(probes, run)
+    facts = facts_of(run, str(file), contamination=by_probes)
+    if baseline is None:
+        return facts, None
+    old = read_text(baseline)
+    if is_rows(old):
+        raise _other_kind(baseline, f"rows of `aletheia eval`, and `{file}` is a report")
+    earlier = (str(baseline), load_report(old, baseline))
+    return facts, regression((str(file), run), earlier, alpha=alpha)
+
+
+def _of_rows(
+    text: str, file: Path, rules: Rules, baseline: Path | None, alpha: float, probes: Path | None
+) -> tuple[Facts, Regression | None]:
+    from aletheia.reports.gate_baseline import row_regression
+    from aletheia.reports.gate_rows import check_row_rules, is_rows, load_rows, row_facts
+
+    check_row_rules(rules)
+    if probes is not None:
+        raise UsageError(
+            f"`--probes {probes}` belongs to a report of `evaluate-ragas`, not to rows"
+        )
+    rows = load_rows(text, file)
+    facts = row_facts(rows, str(file))
+    if baseline is None:
+        return facts, None
+    old = read_text(baseline)
+    if not is_rows(old):
+        raise _other_kind(baseline, f"no rows of `aletheia eval`, and `{file}` does")
+    earlier = (str(baseline), load_rows(old, baseline))
+    return facts, row_regression((str(file), rows), earlier, alpha=alpha)
+
+
+def _other_kind(baseline: Path, what: str) -> DataError:
+    return DataError(
+        f"it cannot be compared with: it holds {what}",
+        file=baseline,
+        hint="give a baseline that the same command wrote",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from aletheia.pipeline.probes import ProbesFinished
     from aletheia.pipeline.request import Request
     from aletheia.schema.attribution import Probe
+
+
+class ProbeJudgeOption(StrEnum):
+    """Who puts answers into cells."""
+
+    EMBEDDED = "embedded"
+    NONE = "none"
+
 
 UNMEASURED: Final = 1
 ALL: Final = "closed-book,counterfactual,ablation,shuffle"
@@ -42,6 +51,9 @@ def probe(
     model: Annotated[
         str | None, typer.Option(metavar="ID", help="Model that answers (`ALETHEIA_MODEL`).")
     ] = None,
+    judge: Annotated[
+        ProbeJudgeOption, typer.Option(help="What puts answers into cells; it asks no model.")
+    ] = ProbeJudgeOption.EMBEDDED,
     hops: Annotated[
         int, typer.Option(min=1, max=10, metavar="N", help="Edges walked from a named node.")
     ] = 2,
@@ -97,7 +109,7 @@ def probe(
         questions=questions,
         output_dir=output_dir,
         options=Options(hops=hops, max_units=max_units),
-        choice=Choice(generator=generator.value, model=model),
+        choice=Choice(generator=generator.value, model=model, judge=judge.value),
         limit=limit,
         concurrency=concurrency,
         stop_after=stop_after,

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, get_args
 
 from aletheia.errors import UsageError
 from aletheia.graph.build import Builder
 from aletheia.graph.knowledge import KnowledgeGraph
+from aletheia.graph.rename_find import number_names
+from aletheia.graph.rename_keys import new_keys
 from aletheia.graph.rename_lexis import Token, place_key, tokens
 from aletheia.graph.rename_numbers import Change, NumberRule, make_rule
 from aletheia.graph.rename_plan import Plan, make_plan
@@ -95,7 +97,8 @@ def _is_name(found: Sequence[Token], text: str) -> bool:
     if any(c.isupper() or not c.isascii() for t in found for c in t.core):
         opens = _OPENING.search(text[: found[0].start]) is not None
         return not (len(found) == 1 and opens and found[0].key in STOPWORDS)
-    return len(found) > 1 and any(len(t.core) > 3 for t in found)
+    whole = found[0].start == 0 and found[-1].end == len(text)
+    return len(found) > 1 and (whole or any(len(t.core) > 3 for t in found))
 
 
 def _like(old: str, new: str) -> str:
@@ -116,12 +119,13 @@ class Renaming:
     `apply` replaces whole words in one pass, the longest name first; what it wrote it does not
     read again. It is not idempotent for numbers: twice moves them twice. `revert` undoes `apply`
     on texts that hold no new name beforehand; it gives the graph's own spelling, accents included.
-    `ids` maps old node ids to new ones.
+    `ids` maps old node ids to new ones, `keys` the keys, relations and types that hold a name.
     """
 
     plan: Plan
     numbers: NumberRule
     ids: Mapping[str, str]
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _forward(self) -> Direction:
@@ -135,6 +139,11 @@ class Renaming:
     def old_ids(self) -> dict[str, str]:
         """New node ids with the old ones."""
         return {new: old for old, new in self.ids.items()}
+
+    @cached_property
+    def old_keys(self) -> dict[str, str]:
+        """New keys, relations and types with the old ones."""
+        return {new: old for old, new in self.keys.items()}
 
     def apply(self, text: str) -> str:
         """Replace every old name, date and number in a text."""
@@ -173,17 +182,24 @@ class Renaming:
         )
 
     def fact(self, fact: str, *, back: bool = False) -> str:
-        """Rename the id of a fact: its node ids and its value. Without a `|` it is a name."""
+        """Rename the id of a fact: its node ids, its key and its value. Without a `|` it is a name."""
         change, ids = (self.revert, self.old_ids) if back else (self.apply, self.ids)
+        keys = self.old_keys if back else self.keys
         parts = fact.split("|")
         if len(parts) == 1:
             return change(fact)
         parts[0] = ids.get(parts[0], parts[0])
+        parts[1] = keys.get(parts[1], parts[1])
         if len(parts) > 2:
             end, mark, number = parts[2].partition("#")
             known = parts[2] if parts[2] in ids else end
             tail = "" if parts[2] in ids else f"{mark}{number}"
-            parts[2] = f"{ids[known]}{tail}" if known in ids else change(parts[2])
+            if known in ids:
+                parts[2] = f"{ids[known]}{tail}"
+            elif parts[1] == "type":
+                parts[2] = keys.get(parts[2], parts[2])
+            else:
+                parts[2] = change(parts[2])
         return "|".join(parts)
 
 
@@ -235,10 +251,12 @@ def rename(
         seed=seed,
         dates="dates" in wanted,
         numbers="numbers" in wanted,
+        avoid=number_names(graph.store),
     )
     unnamed = Renaming(plan=plan, numbers=numbers, ids={})
     ids = _new_ids(graph.store, unnamed) if "names" in wanted else {i: i for i in graph.store.ids}
-    renaming = Renaming(plan=plan, numbers=numbers, ids=ids)
+    keys = new_keys(graph.store, unnamed.apply) if "names" in wanted else {}
+    renaming = Renaming(plan=plan, numbers=numbers, ids=ids, keys=keys)
     return KnowledgeGraph(_rebuilt(graph.store, renaming), name=f"{graph.name}_fictional"), renaming
 
 
@@ -295,7 +313,7 @@ def _rebuilt(store: GraphStore, renaming: Renaming) -> GraphStore:
         builder.node(
             renaming.ids[node.id],
             name=renaming.apply(node.name),
-            type=node.type,
+            type=node.type and renaming.keys.get(node.type, node.type),
             aliases=map(renaming.apply, node.aliases),
             attributes=_pairs(node.attributes, renaming),
         )
@@ -303,7 +321,7 @@ def _rebuilt(store: GraphStore, renaming: Renaming) -> GraphStore:
         edge = store.edge(index)
         builder.edge(
             renaming.ids[edge.source],
-            edge.predicate,
+            renaming.keys.get(edge.predicate, edge.predicate),
             renaming.ids[edge.target],
             _pairs(edge.attributes, renaming),
             edge.id if edge.id is None else renaming.apply(edge.id),
@@ -312,7 +330,7 @@ def _rebuilt(store: GraphStore, renaming: Renaming) -> GraphStore:
 
 
 def _pairs(pairs: Pairs, renaming: Renaming) -> Pairs:
-    return tuple((key, renaming.apply(value)) for key, value in pairs)
+    return tuple((renaming.keys.get(key, key), renaming.apply(value)) for key, value in pairs)
 
 
 __all__ = ["ALL_KINDS", "Renaming", "Replaced", "graph_texts", "rename"]

@@ -9,11 +9,10 @@ from typing import Final
 
 from aletheia.graph import wording
 from aletheia.graph.knowledge import KnowledgeGraph
-from aletheia.graph.names import forms
 from aletheia.graph.rename import Renaming, graph_texts
+from aletheia.graph.rename_find import NameFinder
+from aletheia.graph.rename_keys import keys_of
 from aletheia.graph.rename_lexis import tokens
-from aletheia.graph.text import Word, fold, words
-from aletheia.grounding.lexicon import is_common
 from aletheia.grounding.names import names
 from aletheia.schema.question import Question
 
@@ -23,7 +22,6 @@ _NUMBER_WORDS: Final = frozenset(
     thousand million billion second third fourth fifth sixth seventh eighth ninth tenth twice
     half dozen""".split()
 )
-_ACRONYM: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +55,15 @@ def check(
     questions: Sequence[Question] = (),
 ) -> RenamingCheck:
     """Search a renamed graph and its renamed `questions` for every name of the old graph."""
-    finder = _Finder(old)
+    finder = NameFinder(old.store)
     places = [*_places(new), *_question_places(questions)]
     texts = [*old.store.names, *graph_texts(old.store)]
     return RenamingCheck(
-        leftovers=tuple(left for where, text in places for left in finder.find(where, text)),
+        leftovers=tuple(
+            Leftover(name=name, where=where, text=text)
+            for where, text in places
+            for name in finder.find(text)
+        ),
         numbers=_counted(number for text in texts for number in renaming.numbers.kept(text)),
         number_words=_counted(t.key for x in texts for t in tokens(x) if t.key in _NUMBER_WORDS),
         ordinary_names=_counted(_unchanged(texts, renaming)),
@@ -87,9 +89,10 @@ def _places(graph: KnowledgeGraph) -> Iterator[tuple[str, str]]:
     yield from (("edge id", edge_id) for edge_id in store.edge_ids.values())
     yield from (("name", name) for name in store.names)
     yield from (("text", text) for text in graph_texts(store))
-    keys = dict.fromkeys(k for pairs in store.edge_attributes.values() for k, _ in pairs)
-    for key in dict.fromkeys([*store.attr_keys, *store.predicates, *store.type_names, *keys]):
-        yield "key, relation or type", wording.words_of(key)
+    for key in keys_of(store):
+        yield from (
+            ("key, relation or type", t) for t in dict.fromkeys((wording.words_of(key), key))
+        )
 
 
 def _question_places(questions: Iterable[Question]) -> Iterator[tuple[str, str]]:
@@ -97,35 +100,3 @@ def _question_places(questions: Iterable[Question]) -> Iterator[tuple[str, str]]
         for text in (question.question, question.answer, *question.answer_aliases):
             yield f"question {question.id}", text
         yield from ((f"question {question.id}", fact) for fact in question.supporting_facts)
-
-
-class _Finder:
-    """Finds old names as runs of folded words, whatever stands around them."""
-
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        store = graph.store
-        called = [*store.names, *(a for aliases in store.aliases.values() for a in aliases)]
-        self._names = {fold(form): name for name in called for form in forms(name)}
-        self._names.pop("", None)
-        self._longest = max((key.count(" ") + 1 for key in self._names), default=0)
-
-    def find(self, where: str, text: str) -> Iterator[Leftover]:
-        """Every old name in a text."""
-        found = words(text)
-        for first in range(len(found)):
-            for last in range(first + 1, min(len(found), first + self._longest) + 1):
-                key = " ".join(word.folded for word in found[first:last])
-                if key in self._names and _is_name(found[first:last], self._names[key]):
-                    yield Leftover(name=self._names[key], where=where, text=text)
-
-
-def _is_name(found: Sequence[Word], name: str) -> bool:
-    """Whether words with the letters of a name are one; ordinary ones must be written as it is."""
-    word = found[0]
-    if len(found) > 1 or not word.text.isascii():
-        return True
-    if word.folded.isdigit() and len(word.folded) < 3:
-        return False
-    if len(word.folded) <= _ACRONYM and name.isupper():
-        return word.text.isupper()
-    return not is_common(word.folded) or word.text[:1].isupper()

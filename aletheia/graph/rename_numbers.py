@@ -11,7 +11,7 @@ import re
 import zlib
 from calendar import month_abbr, month_name, monthrange
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,6 +44,9 @@ _BEFORE_MONTH: Final = re.compile(
 _FIRST_YEAR, _YEARS = 1000, 1100
 _ROTATED_DAYS: Final = 28
 _GROUP: Final = 3
+_DIGITS: Final = re.compile(r"\d+")
+_SALT, _TRIES = 1_000_003, 30
+"""Seeds that are drawn from where the first one moves a number onto a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +269,43 @@ def _suffix(day: int) -> str:
     return {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
 
 
-def make_rule(texts: Iterable[str], *, seed: int, dates: bool, numbers: bool) -> NumberRule:
-    """Find the dates of these texts and draw a rule that keeps their order."""
+def make_rule(
+    texts: Iterable[str],
+    *,
+    seed: int,
+    dates: bool,
+    numbers: bool,
+    avoid: frozenset[str] = frozenset(),
+) -> NumberRule:
+    """Find the dates of these texts and draw a rule that keeps their order.
+
+    No year or number of the texts becomes one of `avoid`, such as a name that is a bare year, as
+    far as a rule can be found for which that holds.
+    """
+    texts = list(texts)
+    first = _rule(texts, seed=seed, dates=dates, numbers=numbers, avoid=avoid)
+    if not avoid:
+        return first
+    others = (
+        _rule(texts, seed=seed + salt, dates=dates, numbers=numbers, avoid=avoid)
+        for salt in range(_SALT, _SALT + _TRIES)
+    )
+    return next((rule for rule in (first, *others) if not _lands(rule, texts, avoid)), first)
+
+
+def _lands(rule: NumberRule, texts: Iterable[str], avoid: frozenset[str]) -> bool:
+    """Whether a replaced number, or a part of a replaced date, is one of `avoid`."""
+    return any(
+        part in avoid
+        for text in texts
+        for change in rule.changes(text)
+        for part in _DIGITS.findall(change.new)
+    )
+
+
+def _rule(
+    texts: Sequence[str], *, seed: int, dates: bool, numbers: bool, avoid: frozenset[str]
+) -> NumberRule:
     if not dates:
         return NumberRule(seed=seed, scramble=numbers)
     years: set[int] = set()
@@ -281,7 +319,7 @@ def make_rule(texts: Iterable[str], *, seed: int, dates: bool, numbers: bool) ->
             months[year].add(month)
             if day is not None:
                 days[year, month].add(day)
-    shift = _shift(seed, years)
+    shift = _shift(seed, years, avoid)
     longest = {key: max(used) for key, used in days.items()}
     turns = {
         year: _rotation(seed, f"m{year}", used, 12, _month_fits(year, shift, used, longest))
@@ -334,13 +372,21 @@ def _rotation(
     return steps[zlib.crc32(f"{seed}:{what}".encode()) % len(steps)] % size if steps else 0
 
 
-def _shift(seed: int, years: set[int]) -> int:
+def _shift(seed: int, years: set[int], avoid: frozenset[str] = frozenset()) -> int:
     """Draw the distance of years: whole decades, into the past, and no year out of the range.
 
-    Twenty years apart, so that a leap day nearly always stays one.
+    Twenty years apart, so that a leap day nearly always stays one. Where every such distance
+    moves a year onto one of `avoid`, a longer one is drawn.
     """
     low, high = min(years, default=1900), max(years, default=1900)
-    past = [-n for n in (20, 40, 60, 80) if low - n >= _FIRST_YEAR]
-    future = [n for n in (20, 40, 60, 80) if high + n < _FIRST_YEAR + _YEARS]
-    steps = past or future or [-20]
-    return steps[zlib.crc32(f"{seed}:years".encode()) % len(steps)]
+    taken = {int(name) for name in avoid}
+    for distances in (range(20, 100, 20), range(100, 500, 20), range(4, 500, 4)):
+        past = [-n for n in distances if low - n >= _FIRST_YEAR]
+        future = [n for n in distances if high + n < _FIRST_YEAR + _YEARS]
+        free = (
+            [n for n in steps if taken.isdisjoint(y + n for y in years)] for steps in (past, future)
+        )
+        steps = next((found for found in free if found), None)
+        if steps:
+            return steps[zlib.crc32(f"{seed}:years".encode()) % len(steps)]
+    return -20

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aletheia.graph import wording
 from aletheia.graph.names import forms
+from aletheia.graph.rename_find import called
 from aletheia.graph.rename_lexis import (
     Token,
     always_replaced,
@@ -57,7 +58,7 @@ class _Named:
 def make_plan(store: GraphStore, texts: Sequence[str], more: Sequence[str], *, seed: int) -> Plan:
     """Plan the names of a graph, of its `texts`, and of `more` texts such as questions."""
     found = [*_node_names(store), *_text_names([*texts, *more])]
-    kinds = frozenset(w for t in store.type_names for w in fold(wording.words_of(t)).split(" "))
+    kinds = _kinds(store)
     ordinary = _ordinary([*texts, *more], store)
     replaced = _replaced(found, kinds, ordinary)
     taken = _taken([*store.names, *texts, *more, *store.type_names, *store.predicates])
@@ -67,6 +68,14 @@ def make_plan(store: GraphStore, texts: Sequence[str], more: Sequence[str], *, s
     for name in found:
         planner.phrase(name, replaced)
     return planner.plan
+
+
+def _kinds(store: GraphStore) -> frozenset[str]:
+    """Words of the node types. A type that is the name of a node as well names it, and no kind."""
+    named = {fold(name) for name in called(store)}
+    spelled = ((fold(name), fold(wording.words_of(name))) for name in store.type_names)
+    kinds = (words for name, words in spelled if name not in named and words not in named)
+    return frozenset(word for words in kinds for word in words.split(" "))
 
 
 def _node_names(store: GraphStore) -> Iterator[_Named]:
@@ -88,14 +97,14 @@ def _text_names(texts: Iterable[str]) -> Iterator[_Named]:
 
 def _ordinary(texts: Iterable[str], store: GraphStore) -> frozenset[str]:
     """Words that the texts write small, outside the names of the graph, and that are no name."""
-    called = {*store.names, *(alias for aliases in store.aliases.values() for alias in aliases)}
+    known = set(called(store))
     return frozenset(
         token.key
         for text in texts
-        if text not in called and text.lower() != text
+        if text not in known and text.lower() != text
         for token in tokens(text)
         if token.core.islower()
-    ).difference(key_of(name) for name in called)
+    ).difference(key_of(name) for name in known)
 
 
 def _replaced(found: Sequence[_Named], kinds: frozenset[str], ordinary: frozenset[str]) -> set[str]:

@@ -20,6 +20,7 @@ from aletheia.pipeline import probe_conditions as conditions
 from aletheia.pipeline import probe_reading as reading
 from aletheia.pipeline.answer import Options, Retriever
 from aletheia.pipeline.probe_conditions import Counterfacts, Shown
+from aletheia.pipeline.probe_judging import ProbeJudging, Reread, base_row, judged
 from aletheia.pipeline.probe_reading import BaseAnswer, Said
 from aletheia.pipeline.references import with_references
 from aletheia.schema.attribution import (
@@ -53,7 +54,10 @@ CONDITIONS_OF: Final[dict[Probe, tuple[Condition, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeStages:
-    """What probes work with: the same generator with and without evidence, and a renaming."""
+    """What probes work with: the same generator with and without evidence, and a renaming.
+
+    `judging` says who looks at the replies afterwards.
+    """
 
     graph: Retriever
     generator: Generator
@@ -62,6 +66,7 @@ class ProbeStages:
     embedder: Embedder | None
     probes: frozenset[Probe]
     seed: int = 0
+    judging: ProbeJudging = field(default_factory=ProbeJudging)
 
     def asks(self, condition: Condition) -> bool:
         """Whether a condition was chosen."""
@@ -72,10 +77,11 @@ class ProbeStages:
 class Probed:
     """A question that was probed. `failure` names what the endpoint failed at with the base answer.
 
-    `over_budget` says that the budget of the run is used up.
+    `over_budget` says that the budget of the run is used up. `base` is the base answer as a row.
     """
 
     probe: QuestionProbe
+    base: Reread
     failure: str | None = None
     over_budget: str | None = None
 
@@ -94,8 +100,9 @@ async def probe_question(question: Question, stages: ProbeStages, options: Optio
     work = _Work(question=question, stages=stages, options=options)
     with budget_scope(_budget(options)), CostScope() as scope:
         await work.all()
+        base = await work.judge()
     made = work.result().model_copy(update={"cost": scope.cost})
-    return Probed(probe=made, failure=work.failure, over_budget=work.over_budget)
+    return Probed(probe=made, base=base, failure=work.failure, over_budget=work.over_budget)
 
 
 async def evidence_for(question: Question, stages: ProbeStages, options: Options) -> EvidenceSet:
@@ -133,6 +140,7 @@ class _Work:
     options: Options
     evidence: EvidenceSet = field(default_factory=EvidenceSet)
     records: dict[Condition, ConditionRecord] = field(default_factory=dict)
+    shown: dict[Condition, Shown] = field(default_factory=dict)
     base: BaseAnswer | None = None
     failure: str | None = None
     over_budget: str | None = None
@@ -153,6 +161,21 @@ class _Work:
         async with anyio.create_task_group() as group:
             for work in todo:
                 group.start_soon(work)  # type: ignore[arg-type]
+
+    async def judge(self) -> Reread:
+        """Verify all replies in every mode and put them into cells; return the base as a row."""
+        by = self.stages.judging
+        for name, item in self.records.items():
+            shown = self.shown.get(name)
+            self.records[name] = await judged(
+                item,
+                shown.question if shown else self.question,
+                shown.evidence if shown else self.evidence,
+                by,
+                blind=shown is None,
+            )
+        base = self.records["base"]
+        return await base_row(base, self.question, self.evidence, by)
 
     def result(self) -> QuestionProbe:
         """Put the records together; a condition without one says why."""
@@ -276,6 +299,8 @@ class _Work:
 
     def _keep(self, name: Condition, shown: Shown | None, said: Said, outcome: str | None) -> None:
         self.records[name] = reading.record(name, shown, said, outcome)
+        if shown is not None:
+            self.shown[name] = shown
 
     async def _ask(self, name: Condition, ask: Callable[[], Awaitable[Said]]) -> Said | None:
         """Ask; what fails is an unmeasured condition with its reason."""

@@ -20,6 +20,7 @@ from aletheia.llm.build import make_services
 from aletheia.pipeline import assemble, files, locate
 from aletheia.pipeline.answer import Stages
 from aletheia.pipeline.probe_conditions import Counterfacts
+from aletheia.pipeline.probe_judging import ProbeJudging
 from aletheia.pipeline.probe_question import ProbeStages
 from aletheia.pipeline.probes import ProbeSetup, question_texts
 from aletheia.pipeline.request import Request, budgeted, load_set, local_now
@@ -81,8 +82,12 @@ class ProbeModels:
 
 
 def plan_probes(settings: Settings, request: Request) -> assemble.Plan:
-    """Decide who answers; nothing scores and nothing judges. Raises what `plan` raises."""
-    choice = replace(request.choice, metrics="embedded", judge="none", judge_model=None)
+    """Decide who answers and who puts answers into cells. Raises what `plan` raises.
+
+    Metrics and judges are the embedded ones, so that only the probes themselves ask a model.
+    """
+    judge: assemble.DiagnosisChoice = "none" if request.choice.judge == "none" else "embedded"
+    choice = replace(request.choice, metrics="embedded", judge=judge, judge_model=None)
     return assemble.plan(settings, choice)
 
 
@@ -125,6 +130,7 @@ def probe_stages(
         embedder=stages.embedder,
         probes=probes,
         seed=seed,
+        judging=ProbeJudging(suite=stages.suite, diagnoser=stages.diagnoser),
     )
 
 

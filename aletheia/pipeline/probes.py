@@ -15,16 +15,26 @@ from aletheia import __version__
 from aletheia.errors import StoreError
 from aletheia.llm.budget import Budget, budget_scope
 from aletheia.llm.build import ModelServices
-from aletheia.pipeline import events
+from aletheia.pipeline import events, outcome
 from aletheia.pipeline.answer import Options
+from aletheia.pipeline.probe_judging import Reread
 from aletheia.pipeline.probe_question import Probed, ProbeStages, not_asked, probe_question
 from aletheia.pipeline.runner import run_bounded
 from aletheia.pipeline.setup import PACKAGES, package_versions
 from aletheia.reports.attribution_html import render_probe_page
 from aletheia.reports.attribution_tally import summarise, verdict
+from aletheia.reports.attribution_views import cell_counts, probe_flips, probe_views
 from aletheia.reports.comparison_document import to_json
-from aletheia.schema.attribution import PROBES, ProbeProvenance, ProbeReport, QuestionProbe
+from aletheia.reports.comparison_modes import show_modes
+from aletheia.schema.attribution import (
+    PROBES,
+    ProbeModes,
+    ProbeProvenance,
+    ProbeReport,
+    QuestionProbe,
+)
 from aletheia.schema.cost import total
+from aletheia.schema.evidence import EvidenceSet
 from aletheia.schema.question import Question, QuestionSet
 from aletheia.schema.verification import Category
 
@@ -158,6 +168,20 @@ class _Run:
         missing = len(self.setup.questions.questions) - len(self.done)
         return missing + sum(item.incomplete for item in self.done.values())
 
+    def _modes(self) -> ProbeModes:
+        """Show the base answers in every mode, from the same replies."""
+        questions = enumerate(self.setup.questions.questions)
+        found = [
+            self.done[at].base if at in self.done else _not_asked(question, "not asked")
+            for at, question in questions
+        ]
+        shown = show_modes(
+            [item.row for item in found], {i.row.id: i.read for i in found if i.read}
+        )
+        return ProbeModes(
+            views=shown.views, gap=shown.gap, signs=shown.signs, verdict=shown.verdict
+        )
+
     def report(self, at: datetime) -> ProbeReport:
         """Put the report together."""
         reason = f"not asked, the run had stopped: {self.stopped}"
@@ -167,6 +191,10 @@ class _Run:
         )
         summary = summarise(rows)
         return ProbeReport(
+            modes=self._modes(),
+            views=probe_views(rows),
+            cells=cell_counts(rows),
+            flips=tuple(probe_flips(rows)),
             provenance=_provenance(self.setup, at),
             summary=summary,
             verdict=tuple(verdict(summary)),
@@ -174,6 +202,10 @@ class _Run:
             stopped=self.stopped if len(self.done) < len(rows) else None,
             questions=rows,
         )
+
+
+def _not_asked(question: Question, reason: str) -> Reread:
+    return Reread(row=outcome.error_row(question, EvidenceSet(), reason, {}), read={})
 
 
 def _category(probe: QuestionProbe) -> Category:
@@ -207,6 +239,7 @@ def _provenance(setup: ProbeSetup, at: datetime) -> ProbeProvenance:
         settings=dict(setup.settings),
         packages=package_versions(PACKAGES),
         python=platform.python_version(),
+        judge=stages.judging.identity,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aletheia.reports import attribution_page, numbers
+from aletheia.reports import attribution_page, attribution_sides, numbers
 from aletheia.reports.html import content_policy
 from aletheia.reports.visible import one_line, visible
 from aletheia.schema.attribution import ProbeReport
@@ -27,6 +27,7 @@ def render_probe_page(report: ProbeReport) -> str:
         style=style,
         policy=content_policy(style),
         page=attribution_page,
+        sides=attribution_sides,
         num=numbers,
     )
 

@@ -8,6 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 from aletheia.reports import numbers
+from aletheia.reports.attribution_sides import (
+    VIEW_NAMES,
+    kept_text,
+    record_cell,
+    view_meaning,
+)
 from aletheia.reports.attribution_text import ATTRIBUTION_NAMES, CONDITION_NAMES, outcomes_text
 from aletheia.schema.attribution import (
     Attribution,
@@ -111,12 +117,11 @@ def rates(summary: ProbeSummary) -> tuple[Interval, ...]:
     return (*lines[:3], corrected, *lines[3:])
 
 
-def accuracies(summary: ProbeSummary) -> tuple[Interval, ...]:
-    """Show how often the answer is right under each condition that was measured."""
-    asked = [item for item in summary.conditions if item.right.total]
+def views(report: ProbeReport) -> tuple[Interval, ...]:
+    """Show how often the answer is right in each view that was asked."""
     return tuple(
-        _interval(CONDITION_NAMES[item.condition], outcomes_text(item), item.right)
-        for item in asked
+        _interval(VIEW_NAMES[item.view].capitalize(), view_meaning(item), item.right)
+        for item in report.views
     )
 
 
@@ -201,6 +206,8 @@ class Row:
     said: str
     answered: bool
     cited: str
+    kept: str
+    cell: str
 
 
 def rows(item: QuestionProbe) -> Iterator[Row]:
@@ -214,6 +221,8 @@ def rows(item: QuestionProbe) -> Iterator[Row]:
                 said=_said(record),
                 answered=record.answer is not None,
                 cited=", ".join((*record.cited, *record.cited_unknown)) or numbers.MISSING,
+                kept=kept_text(record),
+                cell=record_cell(record),
             )
 
 
@@ -221,6 +230,20 @@ def _said(record: ConditionRecord) -> str:
     if record.answer is not None:
         return record.answer
     return "abstained" if record.abstained else record.reason or "no answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One line of the table of conditions."""
+
+    name: str
+    text: str
+
+
+def conditions(summary: ProbeSummary) -> Iterator[Seen]:
+    """Say how often each outcome of a condition was seen."""
+    for item in summary.conditions:
+        yield Seen(name=CONDITION_NAMES[item.condition], text=outcomes_text(item))
 
 
 def changed_texts(item: QuestionProbe) -> Sequence[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from aletheia.reports import numbers
+from aletheia.reports.exact import exact
 from aletheia.schema.attribution import (
     ATTRIBUTIONS,
     CONDITIONS,
@@ -23,16 +24,18 @@ Decided = bool | None
 """Whether something holds; None = undecided, and it may hold or not."""
 
 
-def ranged(found: Iterable[Decided], *, cannot: int = 0) -> ProbeRate:
+def ranged(
+    found: Iterable[Decided], *, cannot: int = 0, interval: Callable[[int, int], Rate] = wilson
+) -> ProbeRate:
     """Make a rate of what was decided, with the range over the undecided.
 
-    `cannot` of the undecided cannot turn out to hold.
+    `cannot` of the undecided cannot turn out to hold. `interval` makes the rate of two counts.
     """
     values = list(found)
     yes, no = values.count(True), values.count(False)
     total, open_ = len(values), len(values) - yes - no
     return ProbeRate(
-        rate=wilson(yes, yes + no),
+        rate=interval(yes, yes + no),
         total=total,
         low=round(yes / total, 4) if total else None,
         high=round((yes + open_ - cannot) / total, 4) if total else None,
@@ -41,20 +44,16 @@ def ranged(found: Iterable[Decided], *, cannot: int = 0) -> ProbeRate:
 
 def summarise(questions: Sequence[QuestionProbe]) -> ProbeSummary:
     """Count attributions and conditions. Undecided questions stay in every total."""
-    answers = [item for item in questions if item.condition("base").outcome != "abstained"]
+    answers = _answers(questions)
     answerable = [item for item in questions if item.answerable]
     counts = Counter(item.attribution for item in questions)
-    open_ = [item for item in answers if item.attribution is None]
     return ProbeSummary(
         questions=len(questions),
         answers=len(answers),
         attributions={name: counts[name] for name in ATTRIBUTIONS},
         undecided=counts[None],
         undecided_reasons=_ordered(item.undecided for item in questions if item.undecided),
-        contamination=ranged(
-            map(_from_memory, answers),
-            cannot=sum("from_memory" not in item.possible for item in open_),
-        ),
+        contamination=contamination(questions),
         known_beforehand=ranged(_right(item.condition("closed_book")) for item in answerable),
         accuracy=ranged(_right(item.condition("base")) for item in answerable),
         corrected=_corrected(questions),
@@ -63,6 +62,21 @@ def summarise(questions: Sequence[QuestionProbe]) -> ProbeSummary:
         stable_citations=_over(answers, "shuffled", _stable),
         conditions=tuple(_counted(name, questions) for name in CONDITIONS),
     )
+
+
+def contamination(questions: Sequence[QuestionProbe]) -> ProbeRate:
+    """Rate the answers from memory among those that could be decided, with the exact interval."""
+    answers = _answers(questions)
+    open_ = [item for item in answers if item.attribution is None]
+    return ranged(
+        map(_from_memory, answers),
+        cannot=sum("from_memory" not in item.possible for item in open_),
+        interval=exact,
+    )
+
+
+def _answers(questions: Sequence[QuestionProbe]) -> list[QuestionProbe]:
+    return [item for item in questions if item.condition("base").outcome != "abstained"]
 
 
 def _from_memory(item: QuestionProbe) -> Decided:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from aletheia.reports import numbers
+from aletheia.reports.attribution_sides import (
+    VIEW_NAMES,
+    cell_rows,
+    cell_text,
+    change_text,
+    mode_rows,
+)
 from aletheia.reports.text import Line, Style, unstyled
 from aletheia.reports.visible import cells, fit, one_line, pad, wrap
 from aletheia.schema.attribution import (
@@ -61,7 +68,10 @@ def _lines(report: ProbeReport) -> Iterator[Line]:
     yield from _section("Verdict", _items(report.verdict))
     yield from _section("Where answers came from", _attributions(report))
     yield from _section("Rates (95% interval; range over the undecided)", _rates(report))
+    yield from _section("Strict, lenient and off over the same replies", _modes(report))
+    yield from _section("Right answers (95% interval; change against `off`)", _views(report))
     yield from _section("Conditions", _conditions(report))
+    yield from _section("Cells", _cells(report))
     yield from _section("Answers from memory", _named(report))
     if report.stopped is not None:
         yield from _section("Stopped", _items([report.stopped]))
@@ -126,6 +136,33 @@ def ranged_text(found: ProbeRate) -> str:
         return rate_text(found.rate)
     low, high = numbers.percent_of(found.low), numbers.percent_of(found.high)
     return f"{rate_text(found.rate)} [{low} to {high} of {numbers.count(found.total)}]"
+
+
+def _modes(report: ProbeReport) -> Iterator[str]:
+    rows = list(mode_rows(report))
+    if not rows or report.modes is None:
+        return
+    yield _mode_line("", [view.mode.value for view in report.modes.views])
+    for row in rows:
+        yield _mode_line(row.name, row.values)
+    yield from _items(report.modes.verdict)
+
+
+def _mode_line(name: str, values: Sequence[str]) -> str:
+    return f"  {pad(fit(name, 28), 28)}" + "".join(f"{value:>16}" for value in values)
+
+
+def _views(report: ProbeReport) -> Iterator[str]:
+    for item in report.views:
+        yield _row(VIEW_NAMES[item.view], ranged_text(item.right))
+        change = change_text(item.change)
+        if change:
+            yield _row("", change)
+
+
+def _cells(report: ProbeReport) -> Iterator[str]:
+    for row in cell_rows(report):
+        yield from _wrapped(cell_text(row), f"  {pad(row.name, _NAME)}")
 
 
 def _conditions(report: ProbeReport) -> Iterator[str]:

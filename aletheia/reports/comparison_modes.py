@@ -8,12 +8,13 @@ verdicts over one reply. Where a reader is given, every reply in the file is rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from aletheia.reports import numbers
 from aletheia.reports.comparison_match import rows_by_id
 from aletheia.reports.comparison_signs import all_reasons, memory_signs, memory_verdict
 from aletheia.reports.tally import abstention_report, accepted, metric_summaries, replied
-from aletheia.schema.comparison import ModesComparison, ModeView, ReadingDifference, Source
+from aletheia.schema.comparison import ModesComparison, ModeView, ReadingDifference, Sign, Source
 from aletheia.schema.proportion import wilson
 from aletheia.schema.report import BenchmarkReport, DetailedResult, Rate
 from aletheia.schema.verification import Category, Judged, Mode, RejectionReason
@@ -45,17 +46,36 @@ def compare_modes(
     """Show the replies of one run in every mode."""
     rows = tuple(rows_by_id((file, report)).values())
     read = {row.id: found for row in rows if reader and (found := _read(reader, row))}
-    views = tuple(mode_view(rows, mode, read) for mode in Mode)
-    strict = [seen(row, Mode.STRICT, read.get(row.id)) for row in rows]
-    gap = _gap(rows, read)
-    signs = memory_signs(strict)
+    shown = show_modes(rows, read)
     return ModesComparison(
         report=source_of(report, file),
-        views=views,
+        views=shown.views,
         reread=len(read),
         not_reread=sum(replied(row) for row in rows) - len(read),
         readings=tuple(_reading_differences(read)),
         changed=tuple(_changed(rows, read, report.provenance.mode)),
+        gap=shown.gap,
+        signs=shown.signs,
+        verdict=shown.verdict,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModesShown:
+    """What every mode makes of the same replies; `gap` are those that only lenient keeps."""
+
+    views: tuple[ModeView, ...]
+    gap: Rate
+    signs: tuple[Sign, ...]
+    verdict: tuple[str, ...]
+
+
+def show_modes(rows: Sequence[DetailedResult], read: Mapping[str, Readings]) -> ModesShown:
+    """Show rows in every mode. `read` has replies verified in each; else the row's verdict counts."""
+    strict = [seen(row, Mode.STRICT, read.get(row.id)) for row in rows]
+    gap, signs = _gap(rows, read), memory_signs(strict)
+    return ModesShown(
+        views=tuple(mode_view(rows, mode, read) for mode in Mode),
         gap=gap,
         signs=signs,
         verdict=(*memory_verdict(strict, signs), *_gap_words(gap)),

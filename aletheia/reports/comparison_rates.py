@@ -151,7 +151,11 @@ def _power(n: int, noise: float, level: float, size: float) -> float:
 
 def changes(rows: Sequence[RowPair], test: Test) -> tuple[Changes, int]:
     """Count a measure in both runs; also return how many pairs have it on a side."""
-    sides = [(test(one), test(two)) for one, two in rows]
+    return changes_of([(test(one), test(two)) for one, two in rows])
+
+
+def changes_of(sides: Sequence[tuple[bool | None, bool | None]]) -> tuple[Changes, int]:
+    """Count what is known on both sides; also return how many pairs have it on a side."""
     total = sum(one is not None or two is not None for one, two in sides)
     both = [(one, two) for one, two in sides if one is not None and two is not None]
     found = Changes(
@@ -166,7 +170,12 @@ def changes(rows: Sequence[RowPair], test: Test) -> tuple[Changes, int]:
 
 def rate_difference(name: str, rows: Sequence[RowPair], test: Test) -> RateDifference:
     """Compare one rate over the pairs that have it on both sides."""
-    found, total = changes(rows, test)
+    return difference_of(name, [(test(one), test(two)) for one, two in rows])
+
+
+def difference_of(name: str, sides: Sequence[tuple[bool | None, bool | None]]) -> RateDifference:
+    """Compare what holds on two sides; None leaves a pair out."""
+    found, total = changes_of(sides)
     low, high = found.interval() or (None, None)
     p_value = found.p_value()
     return RateDifference(

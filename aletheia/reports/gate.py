@@ -23,6 +23,7 @@ DEFAULT_COVERAGE: Final = 0.9
 CONTAMINATION: Final = "contamination"
 VERDICTS: Final = "verdicts"
 HEALTHY: Final = "healthy rate"
+UNGROUNDED: Final = "ungrounded"
 Status = Literal["met", "not_met", "unmeasured"]
 
 
@@ -37,9 +38,14 @@ class GateCheck(Record):
 
 
 class GateResult(Record):
-    """The decision. `exit_code` is 0 where every rule is met, else 3."""
+    """The decision. `exit_code` is 0 where every rule is met, else 3.
+
+    `kind` says what was held against the rules: the questions of a report, or the traces of a file
+    of rows. `rejected` are replies that failed verification, or traces with an unsupported claim.
+    """
 
     schema_version: int = 1
+    kind: Literal["report", "rows"] = "report"
     report: str
     baseline: str | None = None
     passed: bool
@@ -58,6 +64,7 @@ class Rules:
     min_coverage: float | None = None
     max_unmeasured: float | None = None
     max_rejections: int | None = None
+    max_ungrounded: float | None = None
     max_contamination: float | None = None
     min_metrics: Mapping[str, float] = field(default_factory=dict)
     use_interval: bool = False
@@ -73,6 +80,7 @@ class Rules:
             self.min_coverage,
             self.max_unmeasured,
             self.max_rejections,
+            self.max_ungrounded,
             self.max_contamination,
         )
         return bool(self.min_metrics) or any(rule is not None for rule in single)
@@ -93,6 +101,7 @@ def decide(
     checks = (*_checks(facts, rules, [*compared]), *against)
     passed = bool(checks) and all(check.status == "met" for check in checks)
     return GateResult(
+        kind="rows" if facts.rows else "report",
         report=facts.file,
         baseline=baseline,
         passed=passed,
@@ -111,6 +120,8 @@ def _checks(facts: Facts, rules: Rules, compared: Sequence[str]) -> Iterator[Gat
         yield _at_least(HEALTHY, _cells(facts, rules), rules.min_healthy_rate, rules)
     for name, bound in rules.min_metrics.items():
         yield _at_least(spoken(name), facts.metrics.get(name), bound, rules)
+    if rules.max_ungrounded is not None:
+        yield _at_most(UNGROUNDED, _claims(facts, rules), rules.max_ungrounded, rules)
     if rules.max_contamination is not None:
         yield _at_most(CONTAMINATION, facts.contamination, rules.max_contamination, rules)
     if rules.max_rejections is not None:
@@ -183,19 +194,25 @@ def _cells(facts: Facts, rules: Rules) -> Measure | None:
     return facts.confident_healthy if rules.confident_only else facts.healthy
 
 
+def _claims(facts: Facts, rules: Rules) -> Measure | None:
+    return facts.confident_ungrounded if rules.confident_only else facts.ungrounded
+
+
 def _unmeasured(facts: Facts, bound: float) -> GateCheck:
     rule, lacking = f"at most {plain(bound)}", len(facts.incomplete)
+    name = f"unmeasured {'traces' if facts.rows else 'questions'}"
+    what = "a cell" if facts.rows else "a reply, a verdict or a score"
     if not facts.questions:
-        return _missing("unmeasured questions", rule, facts.verdicts)
+        return _missing(name, rule, facts.verdicts)
     share = lacking / facts.questions
     counts = numbers.count_of(lacking, facts.questions)
     named = f": {', '.join(facts.incomplete)}" if facts.incomplete else ""
     return GateCheck(
-        name="unmeasured questions",
+        name=name,
         status="met" if share <= bound else "not_met",
         rule=rule,
         value=plain(share, bound),
-        detail=f"{counts} lack a reply, a verdict or a score{named}",
+        detail=f"{counts} lack {what}{named}",
     )
 
 
@@ -203,23 +220,11 @@ def _coverage(facts: Facts, rules: Rules, compared: Sequence[str]) -> GateCheck 
     """Check the least measured of all measures, or of those that some rule looks at."""
     given = rules.min_coverage is not None
     bound = rules.min_coverage if rules.min_coverage is not None else DEFAULT_COVERAGE
-    measures = {VERDICTS: facts.verdicts, **facts.metrics}
-    cells = _cells(facts, rules)
-    if cells is not None:
-        measures[HEALTHY] = cells
-    if facts.contamination is not None:
-        measures[CONTAMINATION] = facts.contamination
+    measures = _measures(facts, rules)
     if not given:
-        looked_at = {*rules.min_metrics, *compared}
-        if rules.max_contamination is not None:
-            looked_at.add(CONTAMINATION)
-        if rules.min_healthy_rate is not None or rules.confident_only:
-            looked_at.add(HEALTHY)
-        if compared or rules.min_pass_rate is not None or rules.max_rejections is not None:
-            looked_at.add(VERDICTS)
+        looked_at = set(_looked_at(rules, compared))
         if rules.min_accuracy is not None:
             measures["accuracy"] = facts.accuracy
-            looked_at.add("accuracy")
         measures = {name: item for name, item in measures.items() if name in looked_at}
         if not measures:
             return None
@@ -238,6 +243,31 @@ def _coverage(facts: Facts, rules: Rules, compared: Sequence[str]) -> GateCheck 
         detail=f"least measured: {spoken(least)} ({reach})"
         + (f"; too little of {', '.join(map(spoken, short))}" if short else ""),
     )
+
+
+def _measures(facts: Facts, rules: Rules) -> dict[str, Measure]:
+    found = {VERDICTS: facts.verdicts, **facts.metrics}
+    optional = {
+        HEALTHY: _cells(facts, rules),
+        UNGROUNDED: _claims(facts, rules),
+        CONTAMINATION: facts.contamination,
+    }
+    return found | {name: item for name, item in optional.items() if item is not None}
+
+
+def _looked_at(rules: Rules, compared: Sequence[str]) -> Iterator[str]:
+    """Name the measures that some rule rests on."""
+    yield from (*rules.min_metrics, *compared)
+    if rules.max_contamination is not None:
+        yield CONTAMINATION
+    if rules.min_healthy_rate is not None or rules.confident_only:
+        yield HEALTHY
+    if rules.max_ungrounded is not None:
+        yield UNGROUNDED
+    if compared or rules.min_pass_rate is not None or rules.max_rejections is not None:
+        yield VERDICTS
+    if rules.min_accuracy is not None:
+        yield "accuracy"
 
 
 def plain(value: float, bound: float | None = None) -> str:

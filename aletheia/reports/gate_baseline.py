@@ -7,25 +7,37 @@ often by chance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aletheia.reports import numbers
-from aletheia.reports.compare import paired_statistics
+from aletheia.reports.compare import Pair, paired_statistics
 from aletheia.reports.comparison import metric_pair
 from aletheia.reports.comparison_match import NamedReport, RowPair, check_comparable, match_rows
 from aletheia.reports.comparison_modes import seen
 from aletheia.reports.comparison_rates import (
     Test,
-    changes,
+    changes_of,
     has_passed,
     is_healthy,
     is_right,
 )
 from aletheia.reports.gate import DEFAULT_COVERAGE, GateCheck, plain
+from aletheia.reports.gate_rows import (
+    FAITHFULNESS,
+    SUFFICIENCY,
+    TraceRow,
+    check_rows_comparable,
+    grounded,
+    healthy,
+    rows_by_id,
+)
 from aletheia.reports.words import spoken
 from aletheia.schema.comparison import Matching
 from aletheia.schema.report import METRICS
+
+NamedRows = tuple[str, Sequence[TraceRow]]
+"""Rows and the file they came from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +87,57 @@ def regression(
     return Regression(checks=(_matched(matching), *checks), metrics=tuple(names))
 
 
+def row_regression(
+    rows: NamedRows, baseline: NamedRows, *, alpha: float = 0.05, seed: int = 0
+) -> Regression:
+    """Test rows of `aletheia eval` for a drop, matched by id.
+
+    Raises `DataError` for rows without ids, of other traces or of another judge.
+    """
+    check_rows_comparable(rows[1], rows[0], baseline[1], baseline[0])
+    before, after = rows_by_id(baseline[1], baseline[0]), rows_by_id(rows[1], rows[0])
+    pairs = [(row, after[name]) for name, row in before.items() if name in after]
+    lost = tuple(row.name for name, row in before.items() if name not in after)
+    scores: dict[str, Callable[[TraceRow], float | None]] = {
+        FAITHFULNESS: lambda row: row.faithfulness_score,
+        SUFFICIENCY: lambda row: row.sufficiency_score,
+    }
+    carried = [name for name in scores if any(scores[name](one) is not None for one, _ in pairs)]
+    tests = {"healthy rate": healthy, "pass rate": grounded}
+    level = alpha / (len(tests) + len(carried))
+    drops = [
+        _sides_drop(name, [(test(one), test(two)) for one, two in pairs], level)
+        for name, test in tests.items()
+    ]
+    for name in carried:
+        sides = [(scores[name](one), scores[name](two)) for one, two in pairs]
+        applied = [side for side in sides if side != (None, None)]
+        both = [(two, one) for one, two in applied if one is not None and two is not None]
+        drops.append(_mean_drop(name, both, len(applied), level, seed))
+    adjusted = holm([drop.p_value for drop in drops])
+    checks = (_check(drop, p, alpha) for drop, p in zip(drops, adjusted, strict=True))
+    return Regression(
+        checks=(_covered("traces of the baseline", len(pairs), lost), *checks),
+        metrics=tuple(carried),
+    )
+
+
 def _matched(found: Matching) -> GateCheck:
     """A run that leaves questions out is not better for it."""
-    lost = [*found.only_first, *found.other_text]
-    known = found.matched + len(lost)
-    enough = known > 0 and found.matched >= DEFAULT_COVERAGE * known
+    lost = (*found.only_first, *found.other_text)
+    return _covered("questions of the baseline", found.matched, lost)
+
+
+def _covered(name: str, matched: int, lost: Sequence[str]) -> GateCheck:
+    known = matched + len(lost)
+    enough = known > 0 and matched >= DEFAULT_COVERAGE * known
     named = f"; not in this run: {', '.join(lost)}" if lost else ""
     return GateCheck(
-        name="questions of the baseline",
+        name=name,
         status="met" if enough else "not_met" if known else "unmeasured",
         rule=f"at least {plain(DEFAULT_COVERAGE)} of them",
-        value=numbers.percent(found.matched, known),
-        detail=f"{numbers.count_of(found.matched, known)}{named}",
+        value=numbers.percent(matched, known),
+        detail=f"{numbers.count_of(matched, known)}{named}",
     )
 
 
@@ -97,7 +148,11 @@ def _carried(rows: Sequence[RowPair], name: str) -> bool:
 
 
 def _rate_drop(name: str, rows: Sequence[RowPair], test: Test, alpha: float) -> Drop:
-    found, total = changes(rows, test)
+    return _sides_drop(name, [(test(one), test(two)) for one, two in rows], alpha)
+
+
+def _sides_drop(name: str, sides: Sequence[tuple[bool | None, bool | None]], alpha: float) -> Drop:
+    found, total = changes_of(sides)
     return Drop(
         name=name,
         n=found.n,
@@ -114,11 +169,15 @@ def _metric_drop(name: str, rows: Sequence[RowPair], alpha: float, seed: int) ->
         side for side in sides if any(s is not None and s.status != "not_applicable" for s in side)
     ]
     pairs = [pair for side in sides if (pair := metric_pair(*side))]
+    return _mean_drop(name, pairs, len(sides), alpha, seed)
+
+
+def _mean_drop(name: str, pairs: Sequence[Pair], total: int, alpha: float, seed: int) -> Drop:
     found = paired_statistics(pairs, seed=seed, alternative="less", alpha=alpha)
     return Drop(
         name=spoken(name),
         n=found.n,
-        total=len(sides),
+        total=total,
         difference=found.difference,
         p_value=found.p_value,
         detectable=found.detectable,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from aletheia.reports.comparison_rates import is_healthy, is_right
+from aletheia.reports.exact import exact
 from aletheia.reports.tally import accepted, replied
 from aletheia.reports.words import finding_words, kind_words
 from aletheia.schema.attribution import ProbeRate
@@ -45,7 +46,8 @@ class Facts:
     `verdicts` is the pass rate with all questions as its total, `failed` the replies that failed
     (None = nothing was verified). `incomplete` are questions that lack a reply, a verdict or a
     score. `contamination` is None where the run does not have it, `healthy` where no reply was
-    diagnosed; `confident_healthy` counts tentative cells as none.
+    diagnosed; `confident_healthy` counts tentative cells as none. `ungrounded` is the share with a
+    claim that nothing supports. `rows` says that these are traces, not questions.
     """
 
     file: str
@@ -59,6 +61,9 @@ class Facts:
     contamination: Measure | None = None
     healthy: Measure | None = None
     confident_healthy: Measure | None = None
+    ungrounded: Measure | None = None
+    confident_ungrounded: Measure | None = None
+    rows: bool = False
 
 
 def facts_of(
@@ -76,33 +81,45 @@ def facts_of(
     return Facts(
         file=file,
         questions=len(rows),
-        verdicts=_of_counts(len(known) - len(failed), len(known), len(rows)),
-        accuracy=_of_counts(sum(told), len(told), len(rows)),
+        verdicts=measure_of(len(known) - len(failed), len(known), len(rows)),
+        accuracy=measure_of(sum(told), len(told), len(rows)),
         failed=len(failed) if known else None,
         metrics={name: _of_metric(item) for name, item in report.aggregate_details.items()},
         incomplete=tuple(row.id for row in rows if _is_incomplete(row)),
         rejected=tuple(_rejected(row) for row in failed),
-        healthy=_healthy(rows, confident_only=False),
-        confident_healthy=_healthy(rows, confident_only=True),
+        healthy=_of_cells(rows, is_healthy, confident_only=False),
+        confident_healthy=_of_cells(rows, is_healthy, confident_only=True),
+        ungrounded=_of_cells(rows, _is_ungrounded, confident_only=False),
+        confident_ungrounded=_of_cells(rows, _is_ungrounded, confident_only=True),
         contamination=None if contamination is None else _of_probes(contamination),
     )
 
 
-def _healthy(rows: Sequence[DetailedResult], *, confident_only: bool) -> Measure | None:
-    """Count healthy replies among those with a cell; accepted replies without one are unmeasured."""
+def _of_cells(
+    rows: Sequence[DetailedResult],
+    test: Callable[[DetailedResult], bool | None],
+    *,
+    confident_only: bool,
+) -> Measure | None:
+    """Count among the accepted replies; one without a diagnosis of that is unmeasured."""
     kept = [row for row in rows if accepted(row)]
     if all(row.diagnosis is None for row in kept):
         return None
     told = [
-        healthy
+        found
         for row in kept
         if row.diagnosis is not None and not (confident_only and row.diagnosis.tentative)
-        if (healthy := is_healthy(row)) is not None
+        if (found := test(row)) is not None
     ]
-    return _of_counts(sum(told), len(told), len(kept))
+    return measure_of(sum(told), len(told), len(kept))
 
 
-def _of_counts(numerator: int, denominator: int, total: int) -> Measure:
+def _is_ungrounded(row: DetailedResult) -> bool | None:
+    return None if row.diagnosis is None else row.diagnosis.flags.ungrounded
+
+
+def measure_of(numerator: int, denominator: int, total: int) -> Measure:
+    """Make a measure of two counts, with its Wilson interval."""
     rate = wilson(numerator, denominator)
     value = numerator / denominator if denominator else None
     return Measure(
@@ -111,7 +128,10 @@ def _of_counts(numerator: int, denominator: int, total: int) -> Measure:
 
 
 def _of_probes(found: ProbeRate) -> Measure:
-    return _of_counts(found.rate.numerator, found.rate.denominator, found.total)
+    """Bound the rate exactly, whatever interval the file of an earlier version holds."""
+    made = measure_of(found.rate.numerator, found.rate.denominator, found.total)
+    rate = exact(found.rate.numerator, found.rate.denominator)
+    return replace(made, low=rate.low, high=rate.high)
 
 
 def _of_metric(metric: MetricSummary) -> Measure:

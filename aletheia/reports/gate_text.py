@@ -36,6 +36,13 @@ def rejection(item: RejectedQuestion) -> str:
     return f"{item.id}: {item.reason}" + (f" ({item.finding})" if item.finding else "")
 
 
+def failed_title(result: GateResult) -> str:
+    """Name the list of what failed."""
+    if result.kind == "rows":
+        return "Traces with an unsupported claim"
+    return "Replies that failed verification"
+
+
 def render_gate(result: GateResult, *, style: Style = unstyled) -> str:
     """Write the decision; lines end in line feeds and hold no control characters from data."""
     return "".join(f"{style(line, role)}\n" for line, role in _lines(result))
@@ -50,7 +57,7 @@ def _lines(result: GateResult) -> Iterator[Line]:
         yield from _wrapped(sentence(check), f"  {SIGNS[check.status]:<6}")
     if not result.passed and result.rejected:
         yield "", "plain"
-        yield "Replies that failed verification", "heading"
+        yield failed_title(result), "heading"
         for item in result.rejected:
             yield from _wrapped(rejection(item), "  - ")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from aletheia.reports.gate import GateResult, Status
-from aletheia.reports.gate_text import headline
+from aletheia.reports.gate_text import failed_title, headline
 from aletheia.reports.visible import one_line
 
 _MARKS: Final = re.compile(
@@ -41,9 +41,10 @@ def _lines(result: GateResult) -> Iterator[str]:
         yield f"| {' | '.join(cells)} | {_NAMES[check.status]} | {escape(check.detail)} |"
     if result.rejected:
         yield ""
-        yield f"### Replies that failed verification: {len(result.rejected)}"
+        rows = result.kind == "rows"
+        yield f"### {failed_title(result)}: {len(result.rejected)}"
         yield ""
-        yield "| question | reason | first finding |"
+        yield f"| {'trace' if rows else 'question'} | reason | first {'claim' if rows else 'finding'} |"
         yield "|---|---|---|"
     for item in result.rejected:
         finding = code(item.finding) if item.finding else ""

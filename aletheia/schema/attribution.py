@@ -6,8 +6,11 @@ from typing import Final, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from aletheia.schema.comparison import ModeView, RateDifference, Sign
 from aletheia.schema.cost import Cost
+from aletheia.schema.diagnosis import FailureCell
 from aletheia.schema.report import Rate, UnitRecord
+from aletheia.schema.verification import Mode, RejectionReason
 
 PROBE_SCHEMA_VERSION: Final = 1
 
@@ -30,6 +33,32 @@ ATTRIBUTIONS: Final[tuple[Attribution, ...]] = get_args(Attribution)
 
 Status = Literal["measured", "unmeasured", "not_applicable", "not_asked"]
 
+View = Literal[
+    "strict",  # the base answers that strict keeps
+    "lenient",  # the base answers that lenient keeps
+    "base",  # all base answers: what the mode `off` keeps
+    "closed_book",
+    "counterfactual",
+    "cited_removed",
+    "holding_removed",
+    "irrelevant_removed",
+    "shuffled",
+]
+"""What answers are looked at: three modes over one reply, and one reply for each condition."""
+VIEWS: Final[tuple[View, ...]] = get_args(View)
+
+Standing = Literal[
+    "right",
+    "wrong",
+    "abstained",
+    "rejected",  # the mode keeps no answer
+    "followed",  # another answer, which follows the changed evidence
+    "kept",  # the old answer although the evidence says otherwise
+    "unclear",  # neither the old nor the new answer
+    "lost",  # no answer where only renamed evidence could tell
+]
+"""How a question ended in a view; the last four under other evidence only."""
+
 
 class ProbeRecord(BaseModel):
     """Base of all records of probes: frozen, no unknown fields, no NaN."""
@@ -47,6 +76,11 @@ class ConditionRecord(ProbeRecord):
     `texts` the texts shown in their place where they were other ones. `cited` are citations as base
     ids, `cited_unknown` ids that were not shown. `still_held` says whether what was left of the
     evidence holds the answer.
+
+    `kept` are the modes that keep the reply, and `rejection` is why strict does not; without
+    evidence nothing can be verified and both are empty. `cell` is where the answer stands by the
+    evidence that was shown (without any: by that of the base answer), `tentative` whether that
+    rests on a verdict of low confidence; without one `not_diagnosed` says why, or nothing judged.
     """
 
     condition: Condition
@@ -67,6 +101,11 @@ class ConditionRecord(ProbeRecord):
     still_held: bool | None = None
     citations_stable: bool | None = None
     raw_reply: str | None = None
+    kept: tuple[Mode, ...] = ()
+    rejection: RejectionReason | None = None
+    cell: FailureCell | None = None
+    tentative: bool = False
+    not_diagnosed: str | None = None
 
     @model_validator(mode="after")
     def _nothing_without_a_reason(self) -> Self:
@@ -158,8 +197,58 @@ class ProbeSummary(ProbeRecord):
     conditions: tuple[ConditionCount, ...]
 
 
+class CellCount(ProbeRecord):
+    """The six cells of one view.
+
+    `diagnosed` is the sum of `cells`, `tentative` of them rest on a verdict of low confidence.
+    `not_diagnosed` counts the replies without a cell, by reason.
+    """
+
+    view: View
+    cells: dict[FailureCell, int]
+    diagnosed: int
+    tentative: int
+    not_diagnosed: dict[str, int] = Field(default_factory=dict)
+
+
+class ProbeView(ProbeRecord):
+    """How often the answer is right in one view, and what changes against the base answers.
+
+    `right` is over the questions that have an answer and were asked. `change` is over those of
+    them with a base answer too: the view minus the base. It is None for the base itself.
+    """
+
+    view: View
+    right: ProbeRate
+    change: RateDifference | None = None
+
+
+class ProbeFlip(ProbeRecord):
+    """A question that ends otherwise in some view than with evidence.
+
+    `under` has every view that was measured; `changed` those that make the difference.
+    """
+
+    id: str
+    changed: tuple[View, ...]
+    under: dict[View, Standing]
+
+
+class ProbeModes(ProbeRecord):
+    """The base answers as strict, lenient and off show them, from the same replies.
+
+    As `aletheia compare` shows one report: no call is made for it. `gap` are the replies that
+    lenient keeps and strict rejects.
+    """
+
+    views: tuple[ModeView, ...]
+    gap: Rate
+    signs: tuple[Sign, ...]
+    verdict: tuple[str, ...]
+
+
 class ProbeProvenance(ProbeRecord):
-    """What is needed to repeat the run."""
+    """What is needed to repeat the run. `judge` is empty where nothing judged."""
 
     aletheia_version: str
     created_at: str
@@ -180,10 +269,14 @@ class ProbeProvenance(ProbeRecord):
     settings: dict[str, str]
     packages: dict[str, str]
     python: str
+    judge: dict[str, str] = Field(default_factory=dict)
 
 
 class ProbeReport(ProbeRecord):
-    """The result file of `aletheia probe`."""
+    """The result file of `aletheia probe`.
+
+    `modes`, `views`, `cells` and `flips` are empty in a file of a version before them.
+    """
 
     schema_version: int = PROBE_SCHEMA_VERSION
     kind: Literal["probe"] = "probe"
@@ -192,4 +285,8 @@ class ProbeReport(ProbeRecord):
     verdict: tuple[str, ...]
     cost: Cost
     stopped: str | None = None
+    modes: ProbeModes | None = None
+    views: tuple[ProbeView, ...] = ()
+    cells: tuple[CellCount, ...] = ()
+    flips: tuple[ProbeFlip, ...] = ()
     questions: tuple[QuestionProbe, ...]

@@ -1,31 +1,15 @@
-"""`aletheia compare` and `aletheia gate` as processes, over runs that the program made."""
+"""`aletheia compare` and `aletheia gate`, over runs that the program made."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from e2e.program import here, process
 
 pytestmark = pytest.mark.e2e
-
-
-def aletheia(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "ALETHEIA_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "aletheia", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        env=kept,
-        timeout=300,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +19,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     found = []
     for units in (12, 1):
         target = directory / str(units)
-        done = aletheia(
+        done = here(
             *("evaluate-ragas", "--knowledge-graph", "aldermoor", "--questions", "aldermoor"),
             *("--limit", 10, "--max-units", units, "--output-dir", target),
             cwd=directory,
@@ -47,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_a_run_in_three_modes(runs: tuple[Path, Path]) -> None:
     """What this version wrote it reads to the same verdicts."""
-    done = aletheia("compare", runs[0], "--json", cwd=runs[0].parent)
+    done = process("compare", runs[0], "--json", cwd=runs[0].parent)
     found = json.loads(done.stdout)
 
     assert done.returncode == 0, done.stderr
@@ -55,7 +39,7 @@ def test_a_run_in_three_modes(runs: tuple[Path, Path]) -> None:
 
 
 def test_two_runs(runs: tuple[Path, Path]) -> None:
-    done = aletheia("compare", *runs, cwd=runs[0].parent)
+    done = here("compare", *runs, cwd=runs[0].parent)
 
     assert done.returncode == 0, done.stderr
     assert "10 of 10 matched by id" in done.stdout
@@ -67,8 +51,8 @@ def test_a_gate_writes_its_files_and_ends_as_they_say(
 ) -> None:
     rules = ("--min-pass-rate", "0.5", "--min-faithfulness", "0.5")
     files = ("--junit", "gate.xml", "--markdown", "gate.md", "--github")
-    done = aletheia("gate", runs[0], *rules, *files, cwd=tmp_path)
-    failed = aletheia("gate", runs[0], "--max-contamination", "0.1", *files, cwd=tmp_path)
+    done = process("gate", runs[0], *rules, *files, cwd=tmp_path)
+    failed = here("gate", runs[0], "--max-contamination", "0.1", *files, cwd=tmp_path)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Gate passed")
@@ -79,8 +63,6 @@ def test_a_gate_writes_its_files_and_ends_as_they_say(
 
 
 def test_a_run_against_itself_is_no_regression(runs: tuple[Path, Path]) -> None:
-    done = aletheia(
-        "gate", runs[0], "--baseline", runs[0], "--min-coverage", "0", cwd=runs[0].parent
-    )
+    done = here("gate", runs[0], "--baseline", runs[0], "--min-coverage", "0", cwd=runs[0].parent)
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from e2e.program import here
 
 pytestmark = pytest.mark.e2e
-
-
-def program(*arguments: object) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("ALETHEIA_", "OPENAI_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "aletheia", *map(str, arguments)],
-        env=kept,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +20,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("probe", "probes", 3),
         ("probe", "fewer", 2),
     ):
-        done = program(command, *same, "--limit", limit, "--output-dir", root / name)
+        done = here(command, *same, "--limit", limit, "--output-dir", name, cwd=root)
         assert done.returncode == 0, done.stderr
     return root
 
@@ -58,7 +44,7 @@ def test_the_probes_have_to_be_about_the_run(
 ) -> None:
     given = () if probes is None else ("--probes", only(made / probes))
 
-    done = program("gate", only(made / "run"), "--max-contamination", "0.1", *given)
+    done = here("gate", only(made / "run"), "--max-contamination", "0.1", *given, cwd=made)
 
     assert done.returncode == code, done.stderr
     assert told in done.stdout + done.stderr

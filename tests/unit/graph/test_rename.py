@@ -358,3 +358,108 @@ def test_the_check_finds_a_name_that_was_left() -> None:
     assert {(item.name, item.where) for item in left} == {
         ("Korral", "node id"), ("Korral", "name"), ("Korral", "text"), ("KRL", "text"),
     }  # fmt: skip
+
+
+# --- names that look like something else ------------------------------------------------------
+
+Nodes = list[tuple[str, str | None, list[tuple[str, str]]]]
+Edges = list[tuple[int, str, int, tuple[tuple[str, str], ...]]]
+
+
+def drawn(nodes: Nodes, edges: Edges | None = None) -> KnowledgeGraph:
+    builder = Builder()
+    for at, (name, kind, attributes) in enumerate(nodes):
+        builder.node(f"n{at}", name=name, type=kind, aliases=[], attributes=attributes)
+    for source, predicate, target, pairs in edges or []:
+        builder.edge(f"n{source}", predicate, f"n{target}", pairs)
+    return KnowledgeGraph(builder.build(), name="odd")
+
+
+ODD: dict[str, KnowledgeGraph] = {
+    "years move onto a name that is a year": drawn(
+        [
+            ("1984", "Book", [("published", "1949-06-08")]),
+            ("Korral", "Person", [(f"k{y}", str(y)) for y in (1904, 1964, 2004, 2024, 2044, 2064)]),
+        ],
+        [(1, "wrote", 0, (("since", "2004"),))],
+    ),
+    "names that are years move onto each other": drawn(
+        [
+            (str(y), "Year", [(DESCRIPTION, f"From {y - 20} to {y + 40}.")])
+            for y in range(1900, 2000, 20)
+        ]
+    ),
+    "a name that is a number": drawn(
+        [("365", "Band", [(f"k{n}", str(n)) for n in range(100, 1000, 7)])]
+    ),
+    "a type word as a name": drawn(
+        [("Society", "Society", [(DESCRIPTION, "A Society of Society members.")])]
+    ),
+    "types and relations that are named like nodes": drawn(
+        [
+            ("Korral", "Class", []),
+            ("Vask", "Korral", []),
+            ("Rope Guild", "Class", []),
+            ("Nend", "Rope Guild", []),
+            ("O'Dell", "O'Dell", []),
+        ],
+        [
+            (1, "member_of_korral", 3, (("korral-no", "7"),)),
+            (1, "foundedRopeGuild", 3, ()),
+            (1, "http://x.org/Korral", 3, ()),
+        ],
+    ),
+    "small words alone": drawn([("to be", None, [(DESCRIPTION, "It is said to be old.")])]),
+    "a weekday and a month": drawn(
+        [("Friday", "Person", [(DESCRIPTION, "Friday met May.")]), ("May", "Person", [])]
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("graph", ODD.values(), ids=ODD.keys())
+def test_odd_names_leave_nothing_behind_and_come_back(graph: KnowledgeGraph, seed: int) -> None:
+    new, renaming = rename(graph, seed)
+
+    assert check(graph, new, renaming).leftovers == ()
+    for old, node in zip(graph.nodes(), new.nodes(), strict=True):
+        assert node.name != old.name
+        assert renaming.revert(node.name) == old.name
+        assert len(node.name.split()) == len(old.name.split())
+        assert old.name.isdecimal() == node.name.isdecimal()
+    if "Friday" not in {node.name for node in graph.nodes()}:
+        # A weekday beside a person of its name cannot be told from it.
+        facts = [renaming.fact(fact.id) for fact in graph.facts()]
+        assert facts == [fact.id for fact in new.facts()]
+        assert [renaming.fact(f, back=True) for f in facts] == [fact.id for fact in graph.facts()]
+
+
+def test_a_name_that_is_a_year_is_one_year_wherever_it_stands() -> None:
+    graph = ODD["years move onto a name that is a year"]
+    _, renaming = rename(graph, 0)
+    (name, said) = (renaming.apply(text) for text in ("1984", "He wrote 1984 in 1948."))
+
+    assert name.isdecimal()
+    assert name in said
+    assert int(name) - 1984 == int(said.split()[-1].rstrip(".")) - 1948
+
+
+def test_keys_keep_their_form_and_others_stay() -> None:
+    graph = ODD["types and relations that are named like nodes"]
+    new, renaming = rename(graph, 0)
+    word = renaming.plan.words["korral"]
+
+    assert renaming.keys["member_of_korral"] == f"member_of_{word}"
+    assert renaming.keys["korral-no"] == f"{word}-no"
+    assert renaming.keys["http://x.org/Korral"] == f"http://x.org/{word.capitalize()}"
+    assert renaming.keys["foundedRopeGuild"].startswith("founded")
+    assert "Class" not in renaming.keys
+    assert {node.type for node in new.nodes()} >= {"Class", word.capitalize()}
+
+
+def test_what_cannot_be_avoided_is_told() -> None:
+    """Every year from 1000 to 2099 is a name: whatever the distance, one lands on another."""
+    graph = drawn([(str(year), None, []) for year in range(1000, 2100)])
+    new, renaming = rename(graph, 0)
+
+    assert check(graph, new, renaming).leftovers

@@ -25,12 +25,16 @@ from aletheia.grounding.numbering import number
 from aletheia.llm.scripted import Line, ScriptedModel
 from aletheia.pipeline import probe_conditions as conditions
 from aletheia.pipeline.answer import Options
+from aletheia.pipeline.judge_setup import embedded_judges
 from aletheia.pipeline.probe_conditions import Counterfact, Counterfacts
+from aletheia.pipeline.probe_judging import ProbeJudging
 from aletheia.pipeline.probe_question import ProbeStages, probe_question
 from aletheia.pipeline.probes import ProbeSetup, ProbesFinished, question_texts, run_probes
+from aletheia.pipeline.row_diagnosis import Diagnoser
 from aletheia.reports.attribution_html import render_probe_page
 from aletheia.reports.attribution_tally import ranged, summarise
 from aletheia.reports.attribution_text import render_probes
+from aletheia.reports.exact import exact
 from aletheia.schema.attribution import (
     PROBES,
     ConditionRecord,
@@ -40,7 +44,6 @@ from aletheia.schema.attribution import (
 )
 from aletheia.schema.evidence import EvidenceSet, EvidenceText
 from aletheia.schema.model import Prompt
-from aletheia.schema.proportion import wilson_bounds
 from aletheia.schema.question import Question
 from aletheia.testing import answer_reply
 
@@ -111,10 +114,11 @@ def test_answers_from_memory_with_decorative_citations_are_attributed_to_memory(
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
-def test_the_set_rate_lies_within_the_interval(rate):
-    """In at least 94 % of 200 repetitions over both worlds, each with coins of its own."""
-    memory = [probe for name in made.WORLDS for probe in remembered_in(name)]
-    evidence = [probe for name in made.WORLDS for probe in read_in(name)]
+@pytest.mark.parametrize("names", [(name,) for name in made.WORLDS] + [made.WORLDS])
+def test_the_set_rate_lies_within_the_interval(names, rate):
+    """In at least 94 % of 200 repetitions, over each world alone and over both."""
+    memory = [probe for name in names for probe in remembered_in(name)]
+    evidence = [probe for name in names for probe in read_in(name)]
     found = made.coverage(memory, evidence, rate, 200)
 
     assert found.within >= 188
@@ -125,15 +129,18 @@ def test_the_interval_holds_the_rate_as_often_as_it_should(read, remembered):
     """The exact chance of the binomial, as scipy has it: attribution adds no error of its own."""
     asked = sum(not probe.condition("base").abstained for probe in read)
     hits = (k for k in range(asked + 1) if inside(0.3, k, asked))
-    exact = sum(binom.pmf(k, asked, 0.3) for k in hits)
-    found = made.coverage(remembered, read, 0.3, 600)
+    chance = sum(binom.pmf(k, asked, 0.3) for k in hits)
+    found = made.coverage(remembered, read, 0.3, 400)
 
-    assert abs(found.within / 600 - exact) < 3 * (exact * (1 - exact) / 600) ** 0.5
+    assert chance >= 0.95
+    assert abs(found.within / 400 - chance) < 3 * (chance * (1 - chance) / 400) ** 0.5
 
 
 def inside(rate: float, hits: int, asked: int) -> bool:
-    low, high = wilson_bounds(hits, asked)
-    return low <= rate <= high
+    found = exact(hits, asked)
+    assert found.low is not None
+    assert found.high is not None
+    return found.low <= rate <= found.high
 
 
 def test_a_mixed_run_is_made_of_the_runs_of_its_parts(place, read, remembered):
@@ -323,6 +330,7 @@ def setup(
     questions: int = 3,
     probes: frozenset[Probe] = frozenset(PROBES),
     stop_after: int = 5,
+    judging: ProbeJudging | None = None,
 ) -> ProbeSetup:
     graph = worlds.port_graph(tmp_path)
     asked = worlds.port_questions(questions)
@@ -335,6 +343,7 @@ def setup(
         counterfacts=counterfacts(graph, asked.questions),
         embedder=None,
         probes=probes,
+        judging=judging or ProbeJudging(),
     )
     return ProbeSetup(
         graph=graph,
@@ -450,6 +459,75 @@ def test_a_citation_that_is_not_needed_is_seen(tmp_path):
     assert found.report.questions[0].condition("counterfactual").outcome == "kept"
 
 
+def lenient_only(prompt: Prompt) -> Line:
+    """Right and grounded, but cites in a form that only lenient reads."""
+    reply = json.loads(str(worlds.honest(prompt)))
+    cited = ", ".join(f"({unit})" for unit in reply["evidence_ids"])
+    return json.dumps({**reply, "answer": f"{reply['answer']} {cited}", "evidence_ids": []})
+
+
+def test_strict_lenient_and_off_are_seen_over_the_same_replies(tmp_path):
+    found = finished(setup(tmp_path, lenient_only, no_memory))
+    modes, (first, *_) = found.report.modes, found.report.questions
+    rates = {view.view: view.right.rate.numerator for view in found.report.views}
+
+    assert modes is not None
+    assert {view.mode.value: view.kept for view in modes.views} == {
+        "strict": 0,
+        "lenient": 3,
+        "off": 3,
+    }
+    assert (modes.gap.numerator, modes.gap.denominator) == (3, 3)
+    assert (rates["strict"], rates["lenient"], rates["base"], rates["closed_book"]) == (0, 3, 3, 0)
+    assert first.condition("base").rejection is not None
+    assert first.condition("closed_book").kept == ()
+    assert found.report.flips[0].under["strict"] == "rejected"
+    assert "strict" in found.report.flips[0].changed
+
+
+def test_what_was_not_asked_is_an_error_in_every_mode(tmp_path):
+    def gone(prompt: Prompt) -> Line:
+        return ModelUnavailable("the endpoint is gone", status=503)
+
+    found = finished(setup(tmp_path, gone, gone, questions=4, stop_after=2))
+
+    assert found.report.modes is not None
+    assert [view.errors for view in found.report.modes.views] == [4, 4, 4]
+    assert found.report.flips == ()
+    assert [item.right.rate.value for item in found.report.views] == [None] * len(
+        found.report.views
+    )
+
+
+def test_replies_get_a_cell_by_the_evidence_they_were_shown(tmp_path):
+    """An answer from memory is healthy beside its evidence, and made up beside another one."""
+    judging = ProbeJudging(diagnoser=Diagnoser(judges=embedded_judges()))
+    found = finished(setup(tmp_path, remembers, remembers, judging=judging))
+    cells = {item.view: item for item in found.report.cells}
+
+    assert cells["base"].diagnosed == 3
+    assert cells["counterfactual"].cells["complete_ungrounded"] > 0
+    assert cells["counterfactual"].cells["complete_grounded"] == 0
+    assert cells["closed_book"].diagnosed == 3
+    assert found.report.provenance.judge["faithfulness_judge"]
+    text = render_probes(found.report)
+    assert "Hallucinated" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_file_of_a_version_without_views_is_still_read_and_shown(tmp_path):
+    report = finished(setup(tmp_path, remembers, remembers)).report
+    old = report.model_dump(mode="json")
+    for name in ("modes", "views", "cells", "flips"):
+        del old[name]
+    del old["provenance"]["judge"]
+    read_again = ProbeReport.model_validate_json(json.dumps(old))
+
+    assert read_again.modes is None
+    assert "Questions that end otherwise" not in render_probe_page(read_again)
+    assert "Strict, lenient" not in render_probes(read_again)
+
+
 # --- reports ----------------------------------------------------------------------------------
 
 
@@ -482,7 +560,7 @@ def test_the_page_is_inert_whatever_the_answers_say(tmp_path):
     assert "\x1b" not in html
     assert html.encode("utf-8")
     assert 'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;;' in html
-    assert html.count("<details") == 3
+    assert html.count('<details class="probe-q"') == 3
     assert 'role="img" aria-label="Contamination: 100% (3 of 3)' in html
 
 
