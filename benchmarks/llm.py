@@ -1,6 +1,7 @@
 """What a diagnosis over a chat model costs: calls, round trips, tokens, time, memory.
 
     python benchmarks/llm.py [--only plans|cpu|scale|peers] [--traces FILE] [--rows 10000]
+        [--peers DIR]
 
 A stand-in endpoint runs in a process of its own (`python benchmarks/llm.py serve`): a small
 asyncio server that reads the prompts of the judges and answers as asked, after a set wait. It
@@ -12,21 +13,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import json
 import re
 import resource
+import struct
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
+import llm_peers
 
 from aletheia.config import Settings
 from aletheia.judges.asking import Asker
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = ROOT.parent / "shared" / "bench" / "traces.jsonl"
 LATENCY = 0.2
+MODEL = "stand-in"
 Plan = Literal["isolated", "fused"]
 PLANS: tuple[Plan, ...] = ("isolated", "fused")
 
@@ -119,6 +123,7 @@ class Counts:
     """What the endpoint saw."""
 
     calls: int = 0
+    embeddings: int = 0
     bytes: int = 0
     now: int = 0
     most: int = 0
@@ -155,12 +160,12 @@ class Endpoint:
         if path == "/counts":
             seen = self.counts
             self.counts = Counts()
-            return json.dumps(
-                {"calls": seen.calls, "bytes": seen.bytes, "most": seen.most}
-            ).encode()
+            return json.dumps(asdict(seen)).encode()
         if path.startswith("/latency/"):
             self.latency = float(path.rpartition("/")[2])
             return b"{}"
+        if path.endswith("/embeddings"):
+            return await self.embeddings(json.loads(body))
         return await self.completion(json.loads(body))
 
     async def completion(self, asked: dict[str, Any]) -> bytes:
@@ -168,18 +173,17 @@ class Endpoint:
         counts = self.counts
         counts.now += 1
         counts.most = max(counts.most, counts.now)
-        texts = [message["content"] for message in asked["messages"]]
-        schema = (asked.get("response_format") or {}).get("json_schema", {}).get("schema")
-        size = sum(len(text.encode()) for text in texts) + len(json.dumps(schema) if schema else "")
+        message, extra = self.message(asked)
+        texts = [str(message["content"]) for message in asked["messages"]]
+        size = sum(len(text.encode()) for text in texts) + extra
         counts.calls += 1
         counts.bytes += size
-        text = answer(texts[0], texts[-1])
         if self.latency:
             await asyncio.sleep(self.latency)
         counts.now -= 1
-        message = {"role": "assistant", "content": text, "refusal": None}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": size // 4, "completion_tokens": len(text) // 4}
+        finish = "tool_calls" if "tool_calls" in message else "stop"
+        choice = {"index": 0, "message": message, "finish_reason": finish}
+        usage = {"prompt_tokens": size // 4, "completion_tokens": len(json.dumps(message)) // 4}
         usage["total_tokens"] = sum(usage.values())
         return json.dumps(
             {
@@ -190,6 +194,31 @@ class Endpoint:
                 "choices": [choice],
                 "usage": usage,
             }
+        ).encode()
+
+    def message(self, asked: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """Return the message that answers, and the bytes of the schema asked with."""
+        if asked["model"] != MODEL:
+            return llm_peers.reply(asked)
+        texts = [message["content"] for message in asked["messages"]]
+        schema = (asked.get("response_format") or {}).get("json_schema", {}).get("schema")
+        message = {"role": "assistant", "content": answer(texts[0], texts[-1]), "refusal": None}
+        return message, len(json.dumps(schema)) if schema else 0
+
+    async def embeddings(self, asked: dict[str, Any]) -> bytes:
+        """Answer with the same vector for every text."""
+        self.counts.embeddings += 1
+        if self.latency:
+            await asyncio.sleep(self.latency)
+        texts = asked["input"] if isinstance(asked["input"], list) else [asked["input"]]
+        packed = base64.b64encode(struct.pack("<4f", 0.5, 0.5, 0.5, 0.5)).decode()
+        vector = packed if asked.get("encoding_format") == "base64" else [0.5] * 4
+        data = [
+            {"object": "embedding", "index": at, "embedding": vector} for at in range(len(texts))
+        ]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return json.dumps(
+            {"object": "list", "model": asked["model"], "data": data, "usage": usage}
         ).encode()
 
 
@@ -271,7 +300,7 @@ def judges_of(plan: Plan, model: ChatModel) -> Judges | FusedJudge:
 def model_at(url: str, *, calls_at_once: int, ledger: CallLedger | None = None) -> ChatModel:
     """The whole stack but the cache: it would answer everything after the first round."""
     settings = Settings(
-        openai_base_url=url, openai_api_key="unused", cache_enabled=False, model="stand-in"
+        openai_base_url=url, openai_api_key="unused", cache_enabled=False, model=MODEL
     )
     limiter = AdaptiveLimiter(calls_at_once, None)
     services = ModelServices(limiter=limiter, pricer=Pricer(settings), ledger=ledger)
@@ -399,7 +428,7 @@ async def _cpu_bare(cases: Sequence[TraceCase], plan: Plan, url: str) -> float:
 async def _send(client: AsyncOpenAI, prompt: Prompt) -> None:
     form = {"name": prompt.schema_name, "schema": prompt.schema, "strict": True}
     await client.chat.completions.create(
-        model="stand-in",
+        model=MODEL,
         messages=[
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},
@@ -471,17 +500,44 @@ def _descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def peers() -> None:
-    """Peers are driven in an environment of their own; here is said which of them are at hand."""
-    for name in ("veralith", "ragas", "deepeval", "phoenix.evals", "trulens"):
-        try:
-            found = find_spec(name) is not None
-        except ModuleNotFoundError:
-            found = False
-        if not found:
-            print(f"{name}: not installed here, skipped")
+def peers(cases: Sequence[TraceCase], server: Stub, traces: Path, folder: Path | None) -> None:
+    """Ours and those of other tools that are installed below `folder`, in one run."""
+    print(f"{len(cases)} traces, {LATENCY * 1000:.0f} ms a call; CPU at no latency\n")
+    print("tool                calls  embeddings  tokens  default  8 at once  CPU ms a trace")
+    for plan in PLANS:
+        _print_row(f"aletheia, {plan}", len(cases), _ours(cases, plan, server))
+    for name in llm_peers.DRIVERS:
+        python = Path(sys.executable) if name == "ragas" else (folder or ROOT) / name / "bin/python"
+        if name != "ragas" and (folder is None or not python.exists()):
+            print(f"{name}: not below `--peers`, skipped")
+            continue
+        command = [str(python), str(ROOT / "benchmarks/llm_peers.py")]
+        done = subprocess.run(
+            [*command, name, server.base_url, str(traces)], capture_output=True, text=True
+        )
+        if done.returncode:
+            print(f"{name}: did not run: {(done.stderr.strip() or '?').splitlines()[-1]}")
         else:
-            print(f"{name}: installed, but not driven by this program")
+            _print_row(name, len(cases), json.loads(done.stdout.splitlines()[-1]))
+
+
+def _ours(cases: Sequence[TraceCase], plan: Plan, server: Stub) -> dict[str, Any]:
+    settings = Settings()
+    server.latency(LATENCY)
+    default = anyio.run(_timed, cases, plan, server, settings.concurrency, 64)
+    seen = server.get("/counts")
+    at_once = anyio.run(_timed, cases, plan, server, 8, 64)
+    server.latency(0.0)
+    spent = anyio.run(_cpu_of_run, cases, plan, server.base_url)
+    return {"default": default, "at_once": at_once, "cpu": spent, **seen}
+
+
+def _print_row(name: str, traces: int, row: dict[str, Any]) -> None:
+    tokens = row["bytes"] / 4 / traces
+    print(
+        f"{name:18} {row['calls'] / traces:6.2f}  {row['embeddings'] / traces:10.2f} {tokens:7.0f}"
+        f"  {row['default']:5.2f} s    {row['at_once']:5.2f} s  {row['cpu']:14.2f}"
+    )
 
 
 def main() -> None:
@@ -491,6 +547,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("plans", "cpu", "scale", "peers"))
     parser.add_argument("--traces", type=Path, default=TRACES)
     parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--peers", type=Path, help="folder of environments: DIR/NAME/bin/python")
     arguments = parser.parse_args()
     if arguments.command == "serve":
         asyncio.run(serve(arguments.latency))
@@ -503,7 +560,7 @@ def main() -> None:
             "plans": lambda: plans(cases, server),
             "cpu": lambda: cpu(cases, server),
             "scale": lambda: scale(cases, server, arguments.rows),
-            "peers": peers,
+            "peers": lambda: peers(cases, server, arguments.traces, arguments.peers),
         }
         for name, step in steps.items():
             if arguments.only in (None, name):

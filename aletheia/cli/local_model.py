@@ -41,17 +41,19 @@ def serve(
 ) -> None:
     """Serve a model with the OpenAI protocol on 127.0.0.1 until Ctrl-C or SIGTERM.
 
-    Prints the two variables to set as soon as it is ready. Needs the extra `local`. The bundled
+    Prints the two variables to set as soon as it is ready. A reply under way at the signal is cut
+    off: its connection is closed. Needs the extra `local`. The bundled
     model has 135 million parameters: it is there to try the wiring. It is no judge.
     """
     from aletheia.llm.local_model import WARNING, LocalModelOptions, LocalModelServer
 
     options = LocalModelOptions(port=port, context=context, max_output=max_output, threads=threads)
-    with LocalModelServer(weights, options) as server:
-        if weights is None:
-            output.note(WARNING)
-        output.data(f"OPENAI_BASE_URL={server.base_url}\nALETHEIA_MODEL={server.model}\n")
-        _wait()
+    server = LocalModelServer(weights, options)
+    if weights is None:
+        output.note(WARNING)
+    output.data(f"OPENAI_BASE_URL={server.base_url}\nALETHEIA_MODEL={server.model}\n")
+    _wait()
+    _end()
 
 
 def _wait() -> None:
@@ -65,3 +67,17 @@ def _wait() -> None:
     # A wait without an end is not woken by a signal on every system.
     while not ended.wait(3600):
         continue
+
+
+def _end() -> None:
+    """End the process as it is.
+
+    The runtime can only be stopped by letting go of it, and then it holds the whole interpreter
+    until the reply under way is complete. It keeps nothing that would have to be saved.
+    """
+    import os
+    import sys
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -66,7 +66,7 @@ class LocalModelServer:
         self.base_url: Final = f"{self._server.listening_address}/v1"
 
     def stop(self) -> None:
-        """End the server; its requests are cut off."""
+        """End the server. A reply under way is completed first, and all of Python waits for it."""
         # The runtime has no other way to stop it: it ends with its last reference.
         self._server = None
 

@@ -10,13 +10,16 @@ import email.utils
 import gc
 import json
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -526,8 +529,65 @@ class TestRetries:
         assert texts == expected
 
 
+@contextmanager
+def raw_server(answer: bytes) -> Iterator[str]:
+    """The URL of a server that takes one request, writes `answer` and closes the connection."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class TestBrokenHttp:
+    """What is no HTTP is said in words of its own, and what it cost is not known."""
+
+    @pytest.mark.parametrize(
+        ("answer", "told"),
+        [
+            (b"HTTP/1.1 200 OK\r\nContent-Ty", "ended within the headers"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{}", "Not enough data"),
+            (b"SSH-2.0-OpenSSH_9.9\r\n\r\n", "Bad status line"),
+            (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", "Error"),
+        ],
+        ids=["cut in its headers", "cut in its body", "another protocol", "not compressed"],
+    )
+    def test_it_is_unavailable(self, answer: bytes, told: str) -> None:
+        with raw_server(answer) as url, pytest.raises(ModelUnavailable) as caught:
+            ask(OpenAIChatModel("m", base_url=url))
+
+        assert f"no answer from `{url}`" in caught.value.message
+        assert told in caught.value.message
+        assert "400" not in caught.value.message
+        assert caught.value.usage is not None
+        assert caught.value.usage.prompt_tokens is None
+
+    def test_a_connection_that_was_never_made_cost_nothing(self) -> None:
+        with pytest.raises(ModelUnavailable) as caught:
+            ask(OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1"))
+
+        assert caught.value.usage is not None
+        assert caught.value.usage.prompt_tokens == 0
+
+
 class TestSecrets:
     """The key is in no message, whatever the server says."""
+
+    def test_a_request_tells_nothing_about_this_machine(self) -> None:
+        with StubServer(["ok"]) as server:
+            ask(adapter(server))
+            (request,) = server.chats
+        assert [name for name in request.headers if name.startswith("x-stainless")] == []
+        assert request.path == "/v1/chat/completions"
 
     def chain(self, error: BaseException | None) -> str:
         text = ""

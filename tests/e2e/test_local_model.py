@@ -14,10 +14,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -65,6 +68,36 @@ def served() -> Iterator[dict[str, str]]:
         yield dict(next(lines).strip().split("=", 1) for _ in range(2))
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
+
+
+def test_a_signal_ends_it_in_the_middle_of_a_reply() -> None:
+    """The reply would take minutes; the process is gone at once, and the client is told."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "aletheia", "local-model", "serve"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    with process, process.stdout as lines:
+        host = urlsplit(next(lines).split("=", 1)[1]).netloc
+        asked = {
+            "messages": [{"role": "user", "content": "Count up to a thousand."}],
+            "stream": True,
+            "max_tokens": 6000,
+            "ignore_eos": True,
+        }
+        with closing(HTTPConnection(host, timeout=60)) as client:
+            client.request("POST", "/v1/chat/completions", json.dumps(asked))
+            with closing(client.getresponse()) as reply:
+                assert reply.readline()
+
+                process.send_signal(signal.SIGTERM)
+
+                assert process.wait(timeout=5) == 0
+                with pytest.raises((HTTPException, ConnectionError)):
+                    reply.read()
 
 
 def complete(served: dict[str, str], prompt: Prompt) -> Any:
@@ -171,7 +204,7 @@ def run(
         env=environment(
             **served,
             ALETHEIA_DB_PATH=str(directory / "aletheia.db"),
-            ALETHEIA_MAX_OUTPUT_TOKENS="64",
+            ALETHEIA_MAX_OUTPUT_TOKENS="24",
         ),
         capture_output=True,
         text=True,
