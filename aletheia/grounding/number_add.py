@@ -20,8 +20,11 @@ from aletheia.grounding.quantity import Quantity
 from aletheia.grounding.units import QUICK, Exact, Kind, Suffix
 
 _BETWEEN: Final = frozenset({"between", "zwischen", "entre", "tra", "tussen"})
-_FROM: Final = frozenset({"from", "von", "de", "desde", "da", "van"})
+_FROM: Final = frozenset({"from", "von", "de", "desde", "da", "van", "от", "с", "من"})
 # `one day`, `one time`: said without counting.
+_DIGITS = re.compile(r"\D?\D?(?:[\d.,]*\d-)?\d(?:[\d.,]*\d)?")
+_FROM_TO: Final = ("에서 ", "から")
+_RANKED: Final = ("第", "제")
 _IDIOMS: Final = frozenset({"d", "s", "times"})
 
 
@@ -59,9 +62,11 @@ def add_quantity(
     text = scan.text
     start, end, currency = place.start, place.end, place.currency
     money = currency is not None or _SHORT_SCALE_OF_MONEY.match(text, end) is not None
-    stop, suffixes, ordinal, self_counted = _quick_following(text, end) or following(
-        text, end, money=money
-    )
+    if text[start - 1 : start] in _RANKED:
+        read_on = Following(end)  # 第3天 is the third day, not three of them
+    else:
+        read_on = _quick_following(text, end) or following(text, end, money=money)
+    stop, suffixes, ordinal, self_counted = read_on
     value, exponent, others = read
     unit: str | None = None
     enlarged = False
@@ -187,7 +192,7 @@ def _joined(previous: Quantity, new: Quantity, text: str) -> Quantity | None:
     return new._replace(
         start=previous.start, value=low, high=new.value,
         currency=new.currency or previous.currency, is_word=previous.is_word and new.is_word,
-        exponent=min(previous.exponent, new.exponent), ends_count=lead in _FROM,
+        exponent=min(previous.exponent, new.exponent), ends_count=lead in _FROM or gap in _FROM_TO,
     )  # fmt: skip
 
 
@@ -206,6 +211,13 @@ def lift(low: Numeral, upper: Quantity) -> Exact:
     """Return the lower end of a range: that of `5-10 million` is five million."""
     if not upper.scaled:
         return low.value
+    written = _DIGITS.match(upper.source, upper.start)
+    if written is not None:
+        money = upper.kind == "money"
+        read_on = following(upper.source, written.end(), money=money).suffixes
+        lifted = scaled(low.value, sum(item.power for item in read_on))
+        if low.value < lifted < upper.value:
+            return lifted
     power = 0
     while low.value and low.value * 10 ** (power + 3) < upper.value:
         power += 3

@@ -8,13 +8,13 @@ from typing import Final
 
 from aletheia.grounding import dates as d
 from aletheia.grounding.dates import DateMention, When
-from aletheia.grounding.number_words import NextWord
+from aletheia.grounding.number_words import NextWord, named
 from aletheia.grounding.quantity import Quantity
-from aletheia.grounding.units import listed, suffix
+from aletheia.grounding.units import listed
 
 RANGE_GAPS: Final = frozenset(
     {"-", " - ", "- ", " to ", " bis ", " à ", " a ", " tot ", "~", " ~ ", " through ", "-to-"}
-    | {"至", "到"}
+    | {"至", "到", "〜", " 〜 ", "から", "에서 ", "ถึง", " ถึง ", " से ", " до ", " إلى ", " עד "}
 )
 AND_GAPS: Final = frozenset({" and ", " und ", " et ", " y ", " e ", " en "})
 _DAY_GAPS: Final = RANGE_GAPS | AND_GAPS
@@ -41,6 +41,12 @@ _NOT_COUNTED: Final = frozenset(
         "has was does titles statistics figures census news"
     )
 )
+
+
+_KOREAN_HOURS = re.compile(r"\d+ ?시간")
+_CJK_QUARTER = re.compile(r"([1-4])\s?(?:분기|四半期|季度)")
+_YEAR_WORDS: Final = frozenset(listed("год года году годом годах гг року рік році"))
+_YEAR_PREPOSITIONS: Final = frozenset(listed("в с до от к после на по"))
 
 
 DATE_WORDS: Final = frozenset(
@@ -227,7 +233,7 @@ def _calendar(
     if last in ("ad", "a.d."):
         return scan.date(start, end, d.year(int(chunk)))
     if after is not None:
-        dated = _marked(scan, start, end, chunk, after)
+        dated = _marked(scan, start, end, (chunk, last), after)
         if dated is not None:
             return dated
     if text.startswith("'s", end) and chunk[-1] == "0" and len(chunk) in (2, 4):
@@ -237,9 +243,11 @@ def _calendar(
     return None
 
 
-def _marked(scan: Scan, start: int, end: int, chunk: str, after: NextWord) -> int | None:
+def _marked(
+    scan: Scan, start: int, end: int, words: tuple[str, str], after: NextWord
+) -> int | None:
     """Digits that the word after them makes a date: `1990s`, `44 BC`, `5 p.m.`, `21st century`."""
-    text, word = scan.text, after.word
+    (chunk, last), text, word = words, scan.text, after.word
     if word == "s" and not after.gap and chunk[-1] == "0" and len(chunk) in (2, 4):
         return scan.date(start, after.end, _decade(int(chunk)))
     if word in _ERAS:
@@ -249,9 +257,21 @@ def _marked(scan: Scan, start: int, end: int, chunk: str, after: NextWord) -> in
             return scan.date(start, era.end(), d.year(value))
     if len(chunk) <= 2 and word.lower() in _CLOCK_WORDS:
         return _clock_or_century(scan, start, end, chunk)
+    if len(chunk) == 4 and _names_year(text, chunk, after, last):
+        return scan.date(start, end, d.year(int(chunk)))
     if ord(word[0]) > 0x2E7F:
         return _cjk_date(scan, start)
     return None
+
+
+def _names_year(text: str, chunk: str, after: NextWord, last: str) -> bool:
+    """`2021 года`, `2021 г.`, `в 2021 г`; elsewhere `г` is a gram."""
+    if not "1000" <= chunk <= "2100":
+        return False
+    word = after.word.lower()
+    return word in _YEAR_WORDS or (
+        word == "г" and (text.startswith(".", after.end) or last.lstrip("(") in _YEAR_PREPOSITIONS)
+    )
 
 
 def _decade(value: int) -> When:
@@ -287,7 +307,11 @@ def _cjk_date(scan: Scan, start: int) -> int | None:
     if match and 1 <= int(match[1]) <= 12:
         found = d.day(int(match[2]), int(match[1])) if match[2] else d.month(int(match[1]))
         return scan.date(start, match.end(), found) if found else None
-    match = d.CJK_CLOCK.match(text, start)
+    match = _CJK_QUARTER.match(text, start)
+    if match:
+        first = int(match[1]) * 3 - 2
+        return scan.date(start, match.end(), d.months("quarter", first, first + 2, None))
+    match = None if _KOREAN_HOURS.match(text, start) else d.CJK_CLOCK.match(text, start)
     found = d.clock(int(match[1]), int(match[2] or 0)) if match else None
     return scan.date(start, match.end(), found) if match and found else None
 
@@ -309,7 +333,7 @@ def _is_year(text: str, value: int, last: str, after: NextWord | None) -> bool:
     gap, word, end = after
     if not gap and word.isalpha():
         return False
-    is_unit = word not in ("a", "in", "an") and suffix(word, attached=not gap) is not None
+    is_unit = word not in ("a", "in", "an") and named(text, after)[1] is not None
     if is_unit and not text[end : end + 1].isdigit():
         return False
     if led:

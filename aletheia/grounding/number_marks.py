@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from aletheia.grounding.number_dates import Scan, dotted_month, period_at
+from aletheia.grounding.number_words import is_uncased
 from aletheia.grounding.numerals import numeral, simple
 from aletheia.grounding.quantity import Quantity
 from aletheia.grounding.units import currency_of
@@ -15,8 +16,9 @@ _TOKEN = re.compile(r"[\w.,'^/:-]*\w")
 DOTTED_PARTS = re.compile(r"\d{1,4}(?:\.\d{1,4}){0,4}")
 _MARKER = re.compile(r"\[\s?\^?\d{1,3}(?:\s?[,;-]\s?\d{1,3})*\s?\]")
 _LIST_NUMBER = re.compile(r"[.)](?= |\t|\*)")
+_HEBREW_LEAD = re.compile("[בהוכלמש]{1,3}")
 _PREFIXES: Final = frozenset({"mid", "pre", "post", "non", "sub", "early", "late"})
-CURRENCY_SIGNS: Final = frozenset("$€£¥₹₽₩₺₪₦฿₿")
+CURRENCY_SIGNS: Final = frozenset("$€£¥₹₽₩₺₪₦฿₿₴₫")
 
 
 def mark_before(
@@ -33,7 +35,7 @@ def mark_before(
 def _letter_before(scan: Scan, position: int, end: int) -> int | tuple[int, bool, str | None]:
     """Tell what a letter right before a digit means: a currency, a period, or an identifier."""
     text = scan.text
-    if ord(text[position - 1]) > 0x2E7F:
+    if is_uncased(text[position - 1]):
         return position, False, None
     begin = position - 1
     while begin and text[begin - 1].isalpha() and position - begin < 8:
@@ -83,6 +85,8 @@ def _after_hyphen(text: str, position: int) -> tuple[int, bool, None] | None:
     while begin and (text[begin - 1].isalnum() or text[begin - 1] == "_"):
         begin -= 1
     word = text[begin : position - 1]
+    if _HEBREW_LEAD.fullmatch(word):
+        return position, False, None
     plain = word.isalpha() and len(word) > 1 and (word.islower() or word.lower() in _PREFIXES)
     return (position, False, None) if plain or word.isdigit() else None
 

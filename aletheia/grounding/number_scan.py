@@ -18,14 +18,16 @@ from aletheia.grounding.number_marks import (
     spaced_currency,
     version,
 )
+from aletheia.grounding.number_myriads import SCALE_SIGNS, myriads
 from aletheia.grounding.number_words import (
     ORDINAL_ENDS,
     SPEAKING,
     hedge_before,
+    is_uncased,
     last_word,
     next_word,
 )
-from aletheia.grounding.numerals import EXACT, Numeral, numeral
+from aletheia.grounding.numerals import EXACT, Numeral, numeral, simple
 from aletheia.grounding.quantity import Quantity
 from aletheia.grounding.units import listed, suffix
 
@@ -37,6 +39,9 @@ _SPACED_GROUPS = re.compile(
 )
 _SCIENCE = re.compile(r"\d+(?:\.\d+)?[eE][+-]?\d{1,3}(?!\w)")
 _COMMA_LIST = re.compile(r"\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)+")
+# Three fifths, told from below.
+_SHARE = re.compile(r"(\d{1,4})(?:분의|分の|分之) ?(\d{1,4})(?![\d.,]*\d)")
+_OF: Final = frozenset({"분의", "分の", "分之"})
 _DECIMAL = re.compile(r"\d+(?:\.\d+)?")
 
 _REFERENCES: Final = frozenset(
@@ -149,6 +154,15 @@ def _number_at(scan: Scan, chunk: str, place: Place) -> int:
         if match:
             chunk, end = match[0], match.end()
             place = place._replace(end=end, after=next_word(text, end))
+    share = _SHARE.match(text, place.digits) if text[end : end + 2].strip() in _OF else None
+    if share is not None and int(share[1]):
+        place = place._replace(end=share.end())
+        value = simple(Fraction(int(share[2]), int(share[1])))
+        return add_quantity(scan, place, Numeral(value, EXACT), kind="fraction")
+    if text[end : end + 1] in SCALE_SIGNS:
+        several = myriads(text, place.digits)
+        if several is not None:
+            return add_quantity(scan, place._replace(end=several.end), several.read)
     if place.start < place.digits and text[place.digits - 1] == ".":
         chunk = "0." + chunk
     read = numeral(chunk)
@@ -165,7 +179,7 @@ def _number_at(scan: Scan, chunk: str, place: Place) -> int:
 def _glued(text: str, place: Place) -> bool:
     """Letters right after the digits that are no unit: `4chan`, `1080p`, `9f3a`."""
     after = place.after
-    if after is None or after.gap or not after.word[0].isalpha() or ord(after.word[0]) > 0x2E7F:
+    if after is None or after.gap or not after.word[0].isalpha() or is_uncased(after.word[0]):
         return False
     if after.word in ORDINAL_ENDS or after.word == "x":
         return False

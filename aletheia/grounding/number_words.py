@@ -6,23 +6,44 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from aletheia.grounding.lexicon import FUNCTION_WORDS
-from aletheia.grounding.units import LOOKUP, UNIT_STARTS, Suffix, listed, suffix
+from aletheia.grounding.units import (
+    LOOKUP,
+    UNIT_STARTS,
+    Suffix,
+    is_dense,
+    leading_suffix,
+    listed,
+    suffix,
+)
 
 Approx = Literal["about", "nearly", "over", "at_least", "under", "at_most"]
 
 # The second pattern reads what the first cannot: compound units, signs, other scripts.
 # A plain word behind a numeral; most say nothing about it, and one look-up tells.
 PLAIN_NEXT = re.compile(r"([ -]?)([A-Za-z]++)(?![/^\d\u0080-\uffff])")
+# A letter of a script without capitals; marks of Indic and Thai letters are no letters to `re`.
+# Told by what is left out: `re` takes milliseconds to compile a range of many thousands.
+_UNCASED = "[^\\x00-\u058f\u1100-\u2e7f]"
+_CASED = f"(?:(?!{_UNCASED})[^\\W\\d_])"
+_LETTER = "(?:[^\\W\\d_]|[\u0900-\u0dff\u0e00-\u0eff])"
 _ANY_NEXT = re.compile(
-    r"( ?-?)((?:[^\W\d_]|[\u0900-\u0dff])+(?:/[^\W\d_]+)?(?:\^?[23](?!\d))?"
-    r"|%-points\b|[%‰℃℉¢]|° ?[CF]?(?!\w)|[€£¥₹$₽₩₺₪₦฿₿])"
+    # `3.1kgです`: what is written together with another script ends where that begins.
+    rf"( ?-?)({_CASED}++(?:/{_CASED}++)?(?:\^?[23](?!\d))?(?={_UNCASED})"
+    '|[\u05d0-\u05ea]+["\u05f4][\u05d0-\u05ea]+'  # קמ"ש
+    r"|[\u0900-\u097f]{2}\. ?(?:मी|ग्रा)(?:/[\u0900-\u097f]+)?(?![\u0900-\u097f])"
+    r"|л\. ?с(?!\w)|[кКмМгГтТ]?[Вв]т[.-]?ч(?!\w)"
+    rf"|{_LETTER}+(?:\.?/{_LETTER}+)?(?:\^?[23](?!\d))?"
+    rf"|%-points\b|[%‰℃℉¢]|° ?[CFС](?!(?!{_UNCASED})\w)|°(?! ?[A-Za-z\d_])|[€£¥₹$₽₩₺₪₦฿₿₴₫])"
 )
-_MORE = re.compile(r"[ -]([^\W\d_]+)(?:[ -]([^\W\d_]+))?")
+_MORE = re.compile(rf"(?:[ -]|(?<=кв|уб)\. ?)({_LETTER}+)(?:[ -]({_LETTER}+))?")
 
 ORDINAL_ENDS: Final = frozenset({"st", "nd", "rd", "th"})
 # An answer may state its own length (`a summary in 80 words`).
 SELF_COUNTED: Final = frozenset({"word", "words", "characters", "sentences", "bullet"})
-_DOTTED: Final = frozenset({"mio", "mrd", "tsd", "mill"})
+# `5 часов утра` is a time of day.
+_HOUR = re.compile("час(?:а|ов)?$")
+_DAY_PART = re.compile(" (?:утра|вечера|дня|ночи)(?!\\w)")
+_DOTTED: Final = frozenset({"mio", "mrd", "tsd", "mill", "тыс", "млн", "млрд", "трлн", "тис"})
 _ADJECTIVES: Final = frozenset(
     listed(
         "full consecutive calendar working business straight whole more additional extra academic "
@@ -36,7 +57,7 @@ _HEDGES: Final[dict[str, Approx]] = {
         listed(
             "about roughly around approximately approx approx. circa ca ca. c. some estimated ~ +- "
             "etwa rund ungefähr environ unos unas alrededor ongeveer cerca aproximadamente "
-            "approximativement около примерно लगभग करीब"
+            "approximativement около примерно приблизительно लगभग करीब 약 대략 حوالي حدود ประมาณ ราว"
         ),
         "about",
     ),
@@ -94,6 +115,14 @@ class NextWord(NamedTuple):
     gap: str
     word: str
     end: int
+
+
+def is_uncased(char: str) -> bool:
+    """Whether a letter is of a script without capitals, which makes no identifiers with digits."""
+    return char >= "\u0590" and _IS_UNCASED.match(char) is not None
+
+
+_IS_UNCASED: Final = re.compile(_UNCASED)
 
 
 def next_word(text: str, end: int) -> NextWord | None:
@@ -170,7 +199,7 @@ def following(text: str, end: int, *, money: bool) -> Following:
         gap, word, stop = after
         if gap == "" and not found and word in ORDINAL_ENDS:
             return Following(stop, (), True)
-        stop, item = _named(text, after, money=money)
+        stop, item = named(text, after, money=money)
         if item is None or (gap and text[stop : stop + 1].isdigit()):
             return _behind_adjective(text, end, after, found)  # `the 2017 T20` has no unit
         if item.power and any(s.power and s.power <= item.power for s in found):
@@ -184,7 +213,7 @@ def following(text: str, end: int, *, money: bool) -> Following:
     return Following(end, found)
 
 
-def _named(text: str, after: NextWord, *, money: bool) -> tuple[int, Suffix | None]:
+def named(text: str, after: NextWord, *, money: bool = False) -> tuple[int, Suffix | None]:
     """Return the suffix that a word is, alone or with the words after it, and where it ends."""
     gap, word, stop = after
     lower = word.lower()
@@ -197,13 +226,14 @@ def _named(text: str, after: NextWord, *, money: bool) -> tuple[int, Suffix | No
     if word == "x":
         tail = text[stop : stop + 2].strip()
         return stop, None if tail[:1].isdigit() or gap else suffix("times", attached=False)
-    if ord(word[0]) > 0x2E7F:
-        for size in range(min(4, len(word)), 0, -1):
-            item = suffix(word[:size], attached=True)
-            if item is not None:
-                return stop - len(word) + size, item
+    if is_dense(word[0]):
+        size, found = leading_suffix(word)
+        return stop - len(word) + size if size else stop, found
+    if word == "с" and not text[stop : stop + 2].strip()[:1].isalpha():
+        return stop, suffix(word, attached=True)
+    if _HOUR.match(word) and _DAY_PART.match(text, stop):
         return stop, None
-    if word[0] == "°":
+    if " " in word:
         word = word.replace(" ", "")
     return stop, suffix(word, attached=gap == "")
 

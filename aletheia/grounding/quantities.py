@@ -17,6 +17,7 @@ from aletheia.grounding.date_match import DateMatch, match_date
 from aletheia.grounding.dates import DateMention
 from aletheia.grounding.number_dates import Scan
 from aletheia.grounding.number_scan import scan_digits
+from aletheia.grounding.number_spelled import scan_spelled
 from aletheia.grounding.number_words import Approx
 from aletheia.grounding.quantity import Outcome, Quantity, QuantityMatch
 from aletheia.grounding.quantity_match import match_quantity
@@ -66,6 +67,7 @@ def numeric_mentions(text: str) -> NumericMentions:
     scan = Scan(_unmasked(text))
     scan_digits(scan)
     scan_words(scan)
+    scan_spelled(scan)
     scan.quantities.sort(key=_start)
     scan.dates.sort(key=_start)
     return NumericMentions(tuple(scan.quantities), tuple(scan.dates))

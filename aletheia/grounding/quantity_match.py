@@ -16,6 +16,7 @@ from aletheia.grounding.units import (
     Exact,
     convert,
     distance,
+    meanings,
     same_currency,
     same_dimension,
     same_unit,
@@ -167,19 +168,25 @@ def _converted_share(claimed: Quantity, other: Quantity) -> Outcome | None:
 
 
 def _converted_unit(claimed: Quantity, other: Quantity) -> Outcome | None:
-    source, target = other.unit, claimed.unit
-    if source is None or target is None or source == target or not same_dimension(source, target):
+    if other.unit is None or claimed.unit is None or (claimed.high is None) != (other.high is None):
         return None
-    if (claimed.high is None) != (other.high is None):
-        return None
+    pairs = ((one, two) for one in meanings(other.unit) for two in meanings(claimed.unit))
+    if any(_is_converted(claimed, other, *pair) for pair in pairs):
+        return "converted"
+    return None
+
+
+def _is_converted(claimed: Quantity, other: Quantity, source: str, target: str) -> bool:
+    """Whether `other`, in unit `source`, is what is claimed in `target`."""
+    if source == target or not same_dimension(source, target):
+        return False
     value = convert(other.value, source, target)
     if value != claimed.value and not _rounds(claimed, value):
-        return None
-    if claimed.high is not None and other.high is not None:
-        high = convert(other.high, source, target)
-        if high != claimed.high and not _rounds(claimed._replace(value=claimed.high), high):
-            return None
-    return "converted"
+        return False
+    if claimed.high is None or other.high is None:
+        return True
+    high = convert(other.high, source, target)
+    return high == claimed.high or _rounds(claimed._replace(value=claimed.high), high)
 
 
 def _rounded(claimed: Quantity, other: Quantity) -> Outcome | None:

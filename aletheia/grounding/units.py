@@ -11,6 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
+from unicodedata import normalize
+
+from aletheia.grounding.number_names import (
+    CURRENCY_NAMES,
+    NO_UNITS,
+    PERCENT_NAMES,
+    POINT_NAMES,
+    SCALE_NAMES,
+    UNIT_NAMES,
+    ends_word,
+    joined_scales,
+)
 
 Exact = int | Fraction
 """Values are exact: an int, or a fraction when they are not whole."""
@@ -183,45 +195,38 @@ _TABLE: Final[tuple[tuple[str, str, Exact, Exact, str, str], ...]] = (
     ("px", "px", 1, 0, "pixel pixels", "px"),
     ("MP", "mp", 1, 0, "megapixel megapixels", "MP"),
     ("times", "times", 1, 0, "times fold fois veces", "x"),
-    ("日", "time", 86400, 0, "", "天"),
+    # Said for a thousand and a thousandth of what everybody knows is meant.
+    ("kilo", "kilo", 1, 0, "", ""),
+    ("milli", "milli", 1, 0, "", ""),
 )  # fmt: skip
 
 UNITS: Final[dict[str, Unit]] = {row[0]: Unit(*row[:4]) for row in _TABLE}
 """Canonical symbol to unit."""
 
-_CJK_UNITS: Final[dict[str, str]] = {
-    "公里": "km", "千米": "km", "米": "m", "厘米": "cm", "毫米": "mm", "公斤": "kg", "千克": "kg",
-    "克": "g", "吨": "t", "小时": "h", "小時": "h", "時間": "h", "分钟": "min", "分鐘": "min",
-    "秒": "s", "天": "d", "周": "wk", "週間": "wk", "个月": "mo", "個月": "mo", "ヶ月": "mo",
-    "か月": "mo", "岁": "yr", "歳": "yr", "キロ": "km", "メートル": "m", "平方米": "m^2",
-    "平方公里": "km^2", "升": "l", "倍": "times", "摄氏度": "°C", "度": "°", "英里": "mi",
-    "公顷": "ha", "年間": "yr", "시간": "h", "분": "min", "개월": "mo", "킬로미터": "km",
-}  # fmt: skip
-
 # canonical code or class, symbols and words (case-insensitive)
 _CURRENCIES: Final[tuple[tuple[str, str], ...]] = (
-    ("$", "$ dollar dollars dólares dollari bucks 美元-"),
-    ("USD", "usd us$ us-dollar us-dollars u.s.-dollars american-dollars 美元 美金"),
+    ("$", "$ dollar dollars dólares dollari bucks"),
+    ("USD", "usd us$ us-dollar us-dollars u.s.-dollars american-dollars"),
     ("CAD", "cad c$ ca$ canadian-dollars"),
     ("AUD", "aud a$ au$ australian-dollars"),
     ("NZD", "nzd nz$ new-zealand-dollars"),
-    ("HKD", "hkd hk$ hong-kong-dollars 港元 港币"),
+    ("HKD", "hkd hk$ hong-kong-dollars"),
     ("SGD", "sgd s$ singapore-dollars"),
     ("TWD", "twd nt$"),
     ("MXN", "mxn mx$"),
     ("BRL", "brl r$ reais"),
-    ("EUR", "€ eur euro euros 欧元 ユーロ 유로"),
-    ("GBP", "£ gbp sterling quid pounds-sterling 英镑 ポンド"),
+    ("EUR", "€ eur euro euros"),
+    ("GBP", "£ gbp sterling quid pounds-sterling"),
     ("¥", "¥"),
-    ("JPY", "jpy yen jp¥ 円 日元"),
-    ("CNY", "cny rmb yuan renminbi cn¥ 元 人民币"),
-    ("₹", "₹ inr rs rs. rupee rupees रुपये रुपए रुपया 卢比"),
+    ("JPY", "jpy yen jp¥"),
+    ("CNY", "cny rmb yuan renminbi cn¥"),
+    ("₹", "₹ inr rs rs. rupee rupees"),
     ("kr", "kr crown crowns krone kroner krona kronor kronen couronnes koruna korun kč"),
     ("SEK", "sek"), ("NOK", "nok"), ("DKK", "dkk"), ("CZK", "czk"), ("ISK", "isk"),
     ("CHF", "chf sfr swiss-francs franken fr."),
     ("franc", "franc francs"),
-    ("₽", "₽ rub ruble rubles rouble roubles рублей рубля руб"),
-    ("₩", "₩ krw 원 韩元"),
+    ("₽", "₽ rub ruble rubles rouble roubles"),
+    ("₩", "₩ krw"),
     ("PLN", "pln zł zloty zlotys złotych"),
     ("₺", "₺ lira liras"),
     ("₪", "₪ ils shekel shekels"),
@@ -231,6 +236,8 @@ _CURRENCIES: Final[tuple[tuple[str, str], ...]] = (
     ("฿", "฿ thb baht"),
     ("AED", "aed dirham dirhams"),
     ("SAR", "sar riyal riyals"),
+    ("UAH", "₴ uah hryvnia hryvnias"),
+    ("VND", "₫ vnd"),
     ("BTC", "btc bitcoin bitcoins ₿"),
 )  # fmt: skip
 
@@ -244,28 +251,28 @@ _FAMILIES: Final[dict[str, frozenset[str]]] = {
 
 _SCALES: Final[dict[int, str]] = {
     2: "hundred",
-    3: "thousand k tausend tsd tsd. mille mil mila duizend тысяч тыс 千",
-    5: "lakh lakhs lac lacs लाख",
+    3: "thousand k tausend tsd tsd. mille mil mila duizend",
+    5: "lakh lakhs lac lacs",
     6: "million millions mn mln mio mio. m. mm. millionen millones millón milioni milione milhão "
-    "milhões miljoen миллион миллиона миллионов млн مليون",
-    7: "crore crores cr करोड़",
+    "milhões miljoen",
+    7: "crore crores cr",
     9: "billion billions bn bln milliard milliards milliarde milliarden mrd mrd. miliardi "
-    "miljard mil-millones миллиард миллиарда миллиардов млрд अरब",
+    "miljard mil-millones",
     12: "trillion trillions tn trn billionen",
 }
-_CJK_SCALES: Final[dict[str, int]] = {
-    "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12,
-    "百万": 6, "百萬": 6, "千万": 7, "十万": 5, "十億": 9, "十亿": 9, "百亿": 10,
-    "千亿": 11, "万亿": 12,
-    "만": 4, "억": 8, "조": 12,
-}  # fmt: skip
 _PERCENT: Final = (
     "% percent pct pct. per-cent prozent procent per-cento por-ciento por-cento pour-cent "
-    "por_ciento percents パーセント процентов процента प्रतिशत"
+    "por_ciento percents " + PERCENT_NAMES
 )
 _POINTS: Final = (
-    "percentage-point percentage-points %-points prozentpunkte pp pp. p.p. ppt 百分点 個百分點"
+    "percentage-point percentage-points %-points prozentpunkte pp pp. p.p. ppt " + POINT_NAMES
 )
+
+
+def _spelled(words: str, said: Suffix) -> dict[str, Suffix]:
+    """Give every name as folded text has it; Hebrew abbreviations with either mark."""
+    folded = normalize("NFKC", words)
+    return dict.fromkeys((*folded.split(), *folded.replace('"', "\u05f4").split()), said)
 
 
 def _suffixes() -> dict[str, Suffix]:
@@ -278,8 +285,13 @@ def _suffixes() -> dict[str, Suffix]:
     table.update(dict.fromkeys(("cents", "cent", "¢", "pence"), cents))
     for power, words in _SCALES.items():
         table.update(dict.fromkeys(words.split(), Suffix(power=power)))
-    table.update({word: Suffix(power=power) for word, power in _CJK_SCALES.items()})
-    table.update({word: Suffix(kind="measure", unit=unit) for word, unit in _CJK_UNITS.items()})
+    table.update({word: Suffix(power=power) for word, power in joined_scales().items()})
+    for power, words in SCALE_NAMES.items():
+        table.update(_spelled(words, Suffix(power=power)))
+    for symbol, words in UNIT_NAMES.items():
+        table.update(_spelled(words, Suffix(kind="measure", unit=symbol)))
+    for code, words in CURRENCY_NAMES.items():
+        table.update(_spelled(words, Suffix(kind="money", currency=code)))
     table.update(dict.fromkeys(_PERCENT.split(), Suffix(kind="percent")))
     table.update(dict.fromkeys(_POINTS.split(), Suffix(kind="points")))
     table["‰"] = Suffix(kind="percent", divisor=10)
@@ -308,6 +320,7 @@ _ATTACHED: Final[dict[str, Suffix]] = {
     "in": Suffix(kind="measure", unit="in"),
     "p": Suffix(kind="money", currency="GBP", divisor=100),
     "fold": Suffix(kind="measure", unit="times"),
+    "с": Suffix(kind="measure", unit="s"),  # a preposition where a space stands between
     "times": Suffix(kind="measure", unit="times"),
 }
 # Abbreviations that stand for something else (a state, a title) in capitals.
@@ -348,6 +361,31 @@ def suffix(word: str, *, attached: bool) -> Suffix | None:
     return _NAMES.get(lower)
 
 
+def is_dense(char: str) -> bool:
+    """Whether words of this letter's script are written together: Thai, Han, kana, Hangul."""
+    return char >= "\u2e80" or "\u0e00" <= char <= "\u0eff"
+
+
+_LONGEST_DENSE: Final = max(len(name) for name in _NAMES if is_dense(name[0]))
+
+
+def leading_suffix(run: str) -> tuple[int, Suffix | None]:
+    """Read the unit that a run of a dense script begins with, and its length; 0 and None for none.
+
+    The longest name counts, so that a word that only begins as a unit does is none (`NO_UNITS`).
+    """
+    for size in range(min(_LONGEST_DENSE, len(run)), 0, -1):
+        name = run[:size]
+        if name in NO_UNITS:
+            return 0, None
+        item = _NAMES.get(name)
+        if item is None:
+            continue
+        if item.kind is None or ends_word(name, run[size:]):
+            return size, item
+    return 0, None
+
+
 def currency_of(mark: str) -> str | None:
     """Currency of a sign, code or word written before a number; None when it is none."""
     found = _NAMES.get(mark.lower())
@@ -364,12 +402,26 @@ def same_currency(one: str, other: str) -> bool:
     )
 
 
-_SHORT_FORMS: Final = frozenset({("°", "°C"), ("°", "°F")})
+_SHORT_FORMS: Final = frozenset(
+    {("°", "°C"), ("°", "°F"), ("kilo", "kg"), ("kilo", "km")}
+    | {("milli", "mm"), ("milli", "ml"), ("milli", "mg")}
+)
 
 
 def same_unit(one: str | None, other: str | None) -> bool:
-    """Whether two units may be one: `degrees` leaves the scale open."""
+    """Whether two units may be one: `degrees` leaves the scale open, a Japanese `kilo` the kind."""
     return one == other or (one, other) in _SHORT_FORMS or (other, one) in _SHORT_FORMS
+
+
+def meanings(symbol: str) -> tuple[str, ...]:
+    """Return the units that a short form of two kinds may stand for; the unit itself elsewhere."""
+    return _MEANINGS.get(symbol, (symbol,))
+
+
+_MEANINGS: Final[dict[str, tuple[str, ...]]] = {
+    "kilo": ("kg", "km"),
+    "milli": ("mm", "ml", "mg"),
+}
 
 
 @lru_cache(maxsize=1024)
