@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from aletheia.sdk.api import verify
     from aletheia.sdk.budget import enforce_budget, instrument
     from aletheia.sdk.evaluate import aevaluate, evaluate
+    from aletheia.sdk.log import alog, log, shutdown
     from aletheia.sdk.result import VerifyResult
+    from aletheia.sdk.trace import trace
+    from aletheia.sdk.trace_return import TraceReturn
 
 __all__ = [
     "AletheiaError",
@@ -56,17 +59,22 @@ __all__ = [
     "RejectionReason",
     "StoreError",
     "Suggestion",
+    "TraceReturn",
     "UsageError",
     "VerifyResult",
     "__version__",
     "aanswer",
     "aevaluate",
+    "alog",
     "answer",
     "enforce_budget",
     "evaluate",
     "get_tracker",
     "instrument",
+    "log",
     "settings",
+    "shutdown",
+    "trace",
     "verify",
 ]
 
@@ -92,7 +100,10 @@ _HOMES = {
     "aletheia.sdk.api": ("verify",),
     "aletheia.sdk.budget": ("enforce_budget", "instrument"),
     "aletheia.sdk.evaluate": ("aevaluate", "evaluate"),
+    "aletheia.sdk.log": ("alog", "log", "shutdown"),
     "aletheia.sdk.result": ("VerifyResult",),
+    "aletheia.sdk.trace": ("trace",),
+    "aletheia.sdk.trace_return": ("TraceReturn",),
 }
 
 

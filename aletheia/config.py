@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -204,6 +205,22 @@ class Settings(BaseSettings):
         return alias if isinstance(alias, str) else f"{_PREFIX}{name}".upper()
 
 
+_Seen = tuple[Mapping[str, object], Mapping[str, str], tuple[int, ...] | None]
+"""Overrides, the environment, and what tells one version of the file from another."""
+
+_NONE: Final[Mapping[str, object]] = MappingProxyType({})
+
+
+def _seen(overrides: Mapping[str, object]) -> _Seen:
+    try:
+        found = _ENV_FILE.stat()
+    except OSError:
+        stamp = None
+    else:
+        stamp = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+    return overrides, dict(os.environ), stamp
+
+
 class SettingsHandle:
     """The settings as they are now, with the overrides of the running context.
 
@@ -211,14 +228,24 @@ class SettingsHandle:
     and those tasks it starts; it is gone when its block ends, also after an error.
     """
 
-    __slots__ = ("_overrides",)
+    __slots__ = ("_last", "_overrides")
 
     def __init__(self) -> None:
-        self._overrides: ContextVar[Mapping[str, object]] = ContextVar("settings_overrides")
+        self._overrides: ContextVar[Mapping[str, object]] = ContextVar(
+            "settings_overrides", default=_NONE
+        )
+        self._last: tuple[_Seen, Settings] | None = None
 
     def current(self) -> Settings:
-        """Read all settings. Raises `ConfigError` for an invalid one."""
-        return Settings(**self._overrides.get({}))
+        """Read all settings. Raises `ConfigError` for an invalid one.
+
+        Nothing is read again while the environment, the file and the overrides are the same.
+        """
+        seen = _seen(self._overrides.get())
+        last = self._last
+        if last is None or last[0] != seen or last[0][0] is not seen[0]:
+            last = self._last = (seen, Settings(**seen[0]))
+        return last[1]
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - one type per setting
         if name.startswith("_"):
@@ -232,7 +259,7 @@ class SettingsHandle:
         Raises `ConfigError` for a name that is no setting, or a value that is not valid.
         """
         _reject_unknown(values, Settings)
-        token = self._overrides.set({**self._overrides.get({}), **values})
+        token = self._overrides.set({**self._overrides.get(), **values})
         try:
             yield self.current()
         finally:

@@ -11,6 +11,7 @@ AletheiaError
 │   └── ModelBadReply       the transport worked, the reply is unusable
 ├── BudgetExceeded      a call would cost more than is allowed: it was not made
 ├── StoreError          a file or database of ours cannot be read or written
+│   └── NoStore             nothing was ever stored there
 └── MissingExtra        an optional package is not installed: carries the pip line
 
 An exception means "cannot go on". A bad reply for one item is a value, not an exception.

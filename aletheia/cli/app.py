@@ -55,6 +55,42 @@ COMMANDS: Final = (
         summary="Diagnose traces: what was left out, made up, and which layer to mend.",
     ),
     Lazy(
+        name="list",
+        module="aletheia.cli.list",
+        function="list_traces",
+        summary="List stored traces, newest first.",
+    ),
+    Lazy(
+        name="inspect",
+        module="aletheia.cli.inspect",
+        function="inspect_trace",
+        summary="Show one stored trace with its evidence and diagnosis.",
+    ),
+    Lazy(
+        name="stats",
+        module="aletheia.cli.stats",
+        function="stats",
+        summary="Count stored traces: cells, rates, what is pending.",
+    ),
+    Lazy(
+        name="export",
+        module="aletheia.cli.export",
+        function="export",
+        summary="Write stored traces to a file.",
+    ),
+    Lazy(
+        name="import-traces",
+        module="aletheia.cli.import_traces",
+        function="import_traces",
+        summary="Store the traces in a file of OpenTelemetry spans.",
+    ),
+    Lazy(
+        name="prune",
+        module="aletheia.cli.prune",
+        function="prune",
+        summary="Remove old traces from the store.",
+    ),
+    Lazy(
         name="calibrate",
         module="aletheia.cli.calibrate",
         function="calibrate",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
 import typer
 
 from aletheia.cli import output
+from aletheia.cli.times import age_of
 from aletheia.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ Db = Annotated[
 ]
 
 _DAMAGED: Final = 1
-_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @cache.command(short_help="Count replies, hits and the tokens they saved.")
@@ -68,7 +66,7 @@ def clear(
     ] = False,
 ) -> None:
     """Remove replies, and say how many. They cost money, so removing all of them needs `--yes`."""
-    age = None if older_than is None else _age(older_than)
+    age = None if older_than is None else age_of(older_than, "--older-than")
     with _opened(db) as (path, held):
         if held is None:
             return
@@ -126,16 +124,6 @@ def _opened(db: Path | None, *, said: bool = True) -> Iterator[tuple[Path, Reply
 
 def _replies(count: int) -> str:
     return f"{count:,} {'reply' if count == 1 else 'replies'}"
-
-
-def _age(text: str) -> timedelta:
-    match = re.fullmatch(r"([0-9]{1,5})([mhdw])", text)
-    if match is None:
-        raise UsageError(
-            f"`--older-than {text}` is no age",
-            hint="a number and a unit: `30d`, `12h`, `45m`, `2w`",
-        )
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 # --- stats ------------------------------------------------------------------------------------

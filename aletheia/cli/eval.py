@@ -1,140 +1,98 @@
-"""`aletheia eval`: diagnose the traces of a JSON Lines file."""
+"""`aletheia eval`: diagnose the traces of a file, or those that wait in the store."""
 
 from __future__ import annotations
 
 import json as json_library
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from aletheia.cli import eval_options as given
 from aletheia.cli import output
+from aletheia.cli.eval_options import (
+    CoverageOption,
+    DecomposeOption,
+    JudgeChoiceOption,
+    JudgeOption,
+    ProgressOption,
+)
 from aletheia.cli.evaluate_ragas import BudgetOption, CacheOption
 
 if TYPE_CHECKING:
     from aletheia.pipeline.evaluate_totals import EvaluateTotals
 
-__all__ = ["eval_traces"]
-
-
-class JudgeOption(StrEnum):
-    """Who judges."""
-
-    AUTO = "auto"
-    EMBEDDED = "embedded"
-    LLM = "llm"
-
-
-class CoverageOption(StrEnum):
-    """What covers a sub-question."""
-
-    GROUNDED = "grounded"
-    TOPICAL = "topical"
-
-
-JudgeChoiceOption = Annotated[
-    JudgeOption,
-    typer.Option("--judge", help="Who judges; `auto` asks a model if an endpoint is set."),
-]
-DecomposeOption = Annotated[
-    bool,
-    typer.Option(
-        "--decompose/--no-decompose", help="Cut the response into claims, or take it as one."
-    ),
-]
+__all__ = ["DecomposeOption", "JudgeChoiceOption", "JudgeOption", "eval_traces"]
 
 
 def eval_traces(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON Lines file, `-` for standard input.")
-    ],
-    concurrency: Annotated[
-        int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Traces at once (`ALETHEIA_CONCURRENCY`)."),
-    ] = None,
-    no_persist: Annotated[
-        bool, typer.Option("--no-persist", help="Keep nothing but the output.")
-    ] = False,
+    file: given.FileArgument = None,
+    concurrency: given.ConcurrencyOption = None,
+    no_persist: given.PersistOption = False,
+    project: given.ProjectOption = None,
+    pending: given.PendingOption = False,
     judge: JudgeChoiceOption = JudgeOption.AUTO,
-    output_file: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE.jsonl", help="Write one row a line to this file."),
-    ] = None,
+    output_file: given.OutputOption = None,
+    input_format: given.InputFormatOption = None,
+    renames: given.MapOption = None,
+    split: given.SplitOption = None,
+    delimiter: given.DelimiterOption = None,
     decompose: DecomposeOption = True,
-    repeat: Annotated[
-        int, typer.Option(min=1, max=99, metavar="K", help="Judge K times and take the majority.")
-    ] = 1,
-    coverage: Annotated[
-        CoverageOption,
-        typer.Option(help="What covers a sub-question: a supported claim, or any about it."),
-    ] = CoverageOption.GROUNDED,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Judge only the first N lines.")
-    ] = None,
-    max_bad_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--max-bad-rows", min=0, metavar="N", help="Stop after more than N bad lines."
-        ),
-    ] = None,
-    renames: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="FIELD=KEY", help="Read `query`, `context` or `response` from KEY."
-        ),
-    ] = None,
-    confident_only: Annotated[
-        bool, typer.Option("--confident-only", help="Count a tentative cell as none.")
-    ] = False,
-    stop_after: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Stop after N equal failures in a row; 0 never stops."
-        ),
-    ] = 5,
+    repeat: given.RepeatOption = 1,
+    coverage: given.CoverageChoiceOption = CoverageOption.GROUNDED,
+    limit: given.LimitOption = None,
+    max_bad_rows: given.MaxBadRowsOption = None,
+    confident_only: given.ConfidentOption = False,
+    stop_after: given.StopAfterOption = 5,
     budget: BudgetOption = None,
     cache: CacheOption = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an unfinished run to the same output.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    resume: given.ResumeOption = False,
+    json: given.JsonOption = False,
+    progress: given.ProgressChoiceOption = ProgressOption.AUTO,
+    quiet: given.QuietOption = False,
 ) -> None:
     """Say of each trace what its response left out, what it made up, and which layer to mend.
 
-    Each line of FILE is `{"id"?, "query"?, "context": [text | {"text", "rank"?, "source"?,
-    "score"?}], "response"}`. The summary goes to standard output, the rows to `--output`, one for
-    every line in the order of the lines.
+    FILE is JSON Lines, JSON, CSV, TSV, Parquet, or a Hugging Face dataset in a folder. A row is
+    `{"id"?, "query"?, "context": [text | {"text", "rank"?, "source"?, "score"?}], "response"}`;
+    names of other tools are read too. Traces and results go into the store, the summary to
+    standard output, the rows to `--output`, one for every row in the order of the file.
 
-    Exit codes: 0 every trace is judged; 1 no file or no valid record; 2 a line was bad, a trace
+    Exit codes: 0 every trace is judged; 1 no file or no valid record; 2 a row was bad, a trace
     was not judged in full, or bad usage; 130 interrupted.
     """
+    from aletheia.cli.eval_progress import EvalProgress
     from aletheia.cli.eval_run import EvalRun
     from aletheia.config import settings
     from aletheia.sdk.trace_lines import parse_map
+    from aletheia.tabular import Format
 
-    changed = {"run_budget_usd": budget, "cache_enabled": cache}
+    source = given.one_source(file, pending=pending)
+    changed = {"run_budget_usd": budget, "cache_enabled": cache, "project": project}
     with settings.override(**{name: v for name, v in changed.items() if v is not None}) as now:
-        run = EvalRun(
-            settings=now,
-            file=file,
-            target=_checked_target(output_file, file, resume=resume),
-            choice=judge.value,
-            concurrency=concurrency,
-            decompose=decompose,
-            repeat=repeat,
-            coverage=coverage.value,
-            limit=limit,
-            max_bad_rows=max_bad_rows,
-            stop_after=stop_after,
-            names=parse_map(renames or ()),
-            persist=not no_persist,
-            confident_only=confident_only,
-            resume=resume,
-            quiet=quiet,
+        options = given.checked(
+            given.EvalOptions(
+                settings=now,
+                file=source,
+                target=output_file,
+                choice=judge.value,
+                concurrency=concurrency,
+                decompose=decompose,
+                repeat=repeat,
+                coverage=coverage.value,
+                limit=limit,
+                max_bad_rows=max_bad_rows,
+                stop_after=stop_after,
+                names=parse_map(renames or ()),
+                kind=None if input_format is None else Format(input_format.value),
+                split=split,
+                delimiter=delimiter,
+                persist=not no_persist,
+                confident_only=confident_only,
+                resume=resume,
+            )
         )
-        totals = run.run()
+        with EvalProgress("none" if quiet else progress.value) as shown:
+            totals = EvalRun(options=options, progress=shown).run()
     _show(totals, as_json=json)
     raise typer.Exit(totals.exit_code)
 
@@ -148,19 +106,3 @@ def _show(totals: EvaluateTotals, *, as_json: bool) -> None:
         return
     for line in summary_lines(totals):
         output.text(line)
-
-
-def _checked_target(path: Path | None, source: str, *, resume: bool) -> Path | None:
-    from aletheia.errors import UsageError
-
-    if path is None:
-        if resume:
-            raise UsageError("`--resume` needs the `--output` of the unfinished run")
-        return None
-    if path.exists() and not path.is_file():
-        raise UsageError(f"`--output {path}` is no regular file", hint="name another one")
-    if not path.parent.is_dir():
-        raise UsageError(f"`--output {path}`: there is no directory `{path.parent}`")
-    if source != "-" and path.exists() and Path(source).exists() and path.samefile(source):
-        raise UsageError(f"`--output {path}` is the file that is read", hint="name another one")
-    return path

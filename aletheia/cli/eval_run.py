@@ -1,198 +1,253 @@
-"""One run of `aletheia eval`: from the lines of a file to rows, messages and counts."""
+"""One run of `aletheia eval`: from traces to rows, results, messages and counts."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+import os
+import socket
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from aletheia.cli import output
+from aletheia.cli.eval_identity import Earlier, EvalIdentity
+from aletheia.cli.eval_options import EvalOptions
+from aletheia.cli.eval_progress import EvalProgress
+from aletheia.cli.eval_source import FileSource, Source, StoreSource
 
 if TYPE_CHECKING:
-    from aletheia.config import Settings
-    from aletheia.judges.base import Judges, TraceCase
+    from aletheia.judges.base import TraceCase
+    from aletheia.pipeline.evaluate_keep import Keeper
     from aletheia.pipeline.evaluate_many import ManyOptions, TraceItem, TraceOutcome
+    from aletheia.pipeline.evaluate_processes import ProcessOptions
     from aletheia.pipeline.evaluate_totals import EvaluateTotals
+    from aletheia.pipeline.judge_setup import JudgeKind
     from aletheia.pipeline.row_journal import RowJournal
+    from aletheia.store import TraceStore
 
 __all__ = ["EvalRun"]
 
 NO_FILE: Final = 1
 INTERRUPTED: Final = 130
-_LINES: Final = 10
-"""About how many lines of progress a long run prints."""
-
-_COPY_BYTES: Final = 1 << 20
 
 
 @dataclass(slots=True, kw_only=True)
 class EvalRun:
-    """One run of the command. `choice` and `coverage` are as their options name them."""
+    """One run of the command."""
 
-    settings: Settings
-    file: str
-    target: Path | None
-    choice: str
-    concurrency: int | None
-    decompose: bool
-    repeat: int
-    coverage: str
-    limit: int | None
-    max_bad_rows: int | None
-    stop_after: int
-    names: Mapping[str, str]
-    persist: bool
-    confident_only: bool
-    resume: bool
-    quiet: bool
-    total: int = 0
-    stopped: str | None = None
-    told: int = 0
+    options: EvalOptions
+    progress: EvalProgress
     totals: EvaluateTotals = field(init=False)
-
-    @property
-    def name(self) -> str:
-        """What stands for the file in messages."""
-        return "standard input" if self.file == "-" else self.file
+    keeper: Keeper = field(init=False)
+    kind: JudgeKind = field(init=False)
+    source: Source = field(init=False)
+    identity: EvalIdentity = field(init=False)
 
     def run(self) -> EvaluateTotals:
-        """Judge the whole file and write the output."""
+        """Judge the whole source, keep what comes out, and write the output."""
         from aletheia.pipeline.evaluate_totals import EvaluateTotals
-        from aletheia.pipeline.judge_setup import judge_kind, open_judges
+        from aletheia.pipeline.judge_setup import judge_id, judge_kind, open_judges
+        from aletheia.pipeline.stored import note_saved
 
-        self.totals = EvaluateTotals(confident_only=self.confident_only)
+        options = self.options
+        # That nothing waits in a store is good news; a file without a record is a mistake.
+        self.totals = EvaluateTotals(
+            confident_only=options.confident_only, may_be_empty=options.file is None
+        )
         with ExitStack() as stack:
-            source = stack.enter_context(_opened(self.file))
-            kind = judge_kind(self.settings, self.choice)
-            digest, self.total = _scan(source, self.limit)
-            at_once = 1 if kind == "embedded" else self.concurrency or self.settings.concurrency
+            self.source = stack.enter_context(self._opened())
+            self.kind = judge_kind(options.settings, options.choice)
+            store = self._store()
             judges = stack.enter_context(
-                open_judges(self.settings, kind, concurrency=at_once, decompose=self.decompose)
+                open_judges(
+                    options.settings,
+                    self.kind,
+                    concurrency=self._at_once,
+                    decompose=options.decompose,
+                )
             )
-            journal = self._journal(judges, digest)
+            self.identity = EvalIdentity(options=options, digest=self.source.digest, judges=judges)
+            journal = self.identity.journal(self.progress.say)
             if journal is not None:
                 stack.enter_context(journal)
-            self._tell_begin(kind, journal)
-            self._judge(source, self._options(judges, kind, at_once), journal)
+            before = self.identity.before(store, journal)
+            self.totals.threshold = self.identity.threshold(store, journal, before)
+            self._tell_begin(journal)
+            self._judge(store, journal, self.identity.earlier(store, before))
             self._finish(journal)
+            if store is not None:
+                now = options.settings
+                note_saved(store, now.project, judge_id(judges.making), self.totals.stored)
         return self.totals
 
-    def _options(self, judges: Judges, kind: str, at_once: int) -> ManyOptions:
-        from aletheia.pipeline.evaluate_many import ManyOptions
-        from aletheia.pipeline.judge_setup import diagnose_options
-        from aletheia.sdk.evaluate import persisted
+    # --- the source and the store --------------------------------------------------------------
 
-        now = self.settings
-        return ManyOptions(
-            judges=judges,
-            diagnose=diagnose_options(coverage=self.coverage, repeat=self.repeat),
-            concurrency=at_once,
-            guard=partial(_guard, now, self.repeat) if kind == "llm" else None,
-            trace_budget_usd=now.per_trace_budget_usd,
-            run_budget_usd=now.run_budget_usd,
-            unknown_price=now.unknown_price,
-            stop_after=self.stop_after,
-            making={"persisted": persisted(persist=self.persist), **self._not_default()},
+    @contextmanager
+    def _opened(self) -> Iterator[Source]:
+        if self.options.file is None:
+            with self._pending() as waiting:
+                yield waiting
+            return
+        from aletheia.errors import DataError
+
+        with ExitStack() as stack:
+            try:
+                found = stack.enter_context(FileSource.opened(self.options))
+            except DataError as error:
+                output.error(error.message, error.hint)
+                raise typer.Exit(NO_FILE) from None
+            except OSError as error:
+                output.error(f"`{self.options.file}` cannot be read: {error.strerror}")
+                raise typer.Exit(NO_FILE) from None
+            yield found
+
+    @contextmanager
+    def _pending(self) -> Iterator[StoreSource]:
+        from aletheia.pipeline.stored import store_for
+
+        source = StoreSource(
+            options=self.options,
+            store=store_for(self.options.settings),
+            owner=f"eval {socket.gethostname()} {os.getpid()}",
         )
+        source.open()
+        try:
+            yield source
+        finally:
+            source.close()
 
-    def _not_default(self) -> dict[str, str]:
-        made = {"coverage": self.coverage, "repeat": str(self.repeat)}
-        return {key: made[key] for key in made if made[key] not in ("grounded", "1")}
+    def _store(self) -> TraceStore | None:
+        if not self.options.persist:
+            return None
+        from aletheia.pipeline.stored import store_for
 
-    def _judge(self, source: IO[bytes], options: ManyOptions, journal: RowJournal | None) -> None:
+        store = store_for(self.options.settings)
+        self.totals.store = store.url.removeprefix("sqlite:///")
+        self.totals.project = self.options.settings.project
+        return store
+
+    @property
+    def _at_once(self) -> int:
+        """Traces or processes at once: one process unless it is said otherwise."""
+        now, asked = self.options.settings, self.options.concurrency
+        if self.kind == "llm":
+            return asked or now.concurrency
+        said = now.concurrency if "concurrency" in now.model_fields_set else 1
+        # They only compute: more of them than cores would take memory and give nothing.
+        return min(asked or said, len(os.sched_getaffinity(0)))
+
+    # --- judging -------------------------------------------------------------------------------
+
+    def _judge(
+        self, store: TraceStore | None, journal: RowJournal | None, earlier: Earlier | None
+    ) -> None:
+        from aletheia.pipeline.evaluate_keep import TOGETHER, Intake, Keeper
+        from aletheia.pipeline.evaluate_totals import run_items
+
+        guard = partial(_guard, self.options) if self.kind == "llm" else None
+        items = self.source.items(self.totals, guard)
+        items = run_items(items, self.totals, journal, self._told_of(earlier))
+        intake = None
+        if store is not None and self.options.file is not None:
+            intake = Intake(store=store)
+            items = intake(items)
+        # A verdict of a model costs money: each is kept at once.
+        together = 1 if self.kind == "llm" else TOGETHER
+        self.keeper = Keeper(store=store, journal=journal, done=self._count, together=together)
+        started = time.perf_counter()
+        try:
+            self.totals.stopped = self._judged(items) or self.source.stopped
+        except KeyboardInterrupt:
+            self.keeper.flush()
+            self._interrupted(journal)
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            self.keeper.flush()
+        self.totals.stored = self.keeper.stored
+        self.totals.seconds = time.perf_counter() - started
+        self.totals.keeping_seconds = self.keeper.seconds + (intake.seconds if intake else 0.0)
+
+    def _told_of(self, earlier: Earlier | None) -> Earlier | None:
+        """Count rows that were judged before where progress is shown."""
+        if earlier is None:
+            return None
+
+        def found(item: TraceItem) -> TraceOutcome | None:
+            outcome = earlier(item)
+            self.progress.resumed(outcome is not None)
+            return outcome
+
+        return found
+
+    def _judged(self, items: Iterator[TraceItem]) -> str | None:
         import anyio
 
         from aletheia.pipeline.evaluate_many import evaluate_many
-        from aletheia.pipeline.evaluate_totals import run_items
-        from aletheia.sdk.records import to_line
+        from aletheia.pipeline.evaluate_processes import chunk_size, evaluate_in_processes
 
-        def commit(outcome: TraceOutcome) -> None:
-            if journal is not None:
-                row = to_line(dict(outcome.row))
-                journal.append(outcome.line, row, again=outcome.again)
-            self._count(outcome)
-
-        items = run_items(self._items(source), self.totals, journal)
-        try:
-            stopped = anyio.run(partial(evaluate_many, items, options, commit=commit))
-        except KeyboardInterrupt:
-            self._interrupted(journal)
-            raise typer.Exit(INTERRUPTED) from None
-        self.totals.stopped = stopped or self.stopped
-
-    def _items(self, source: IO[bytes]) -> Iterator[TraceItem]:
-        """Read the lines that are not blank; stops after too many bad ones."""
-        from aletheia.pipeline.evaluate_many import TraceItem
-        from aletheia.sdk.trace_lines import read_trace_line
-
-        read = bad = 0
-        for number, raw in enumerate(source, start=1):
-            if not raw.strip():
-                self.totals.blank += 1
-                continue
-            found = read_trace_line(raw, number, file=self.name, names=self.names)
-            self.totals.renamed.update(found.renamed)
-            self.totals.add_unread(found.unread)
-            trace = found.trace
-            yield TraceItem(
-                line=number,
-                id=found.id,
-                case=None if trace is None else trace.case,
-                error=None if found.error is None else str(found.error),
-                notes={} if trace is None else trace.notes,
+        size = chunk_size(self.source.total, self._at_once)
+        processes = min(self._at_once, -(-self.source.total // size))
+        if self.kind == "llm" or processes <= 1:
+            many = partial(evaluate_many, items, self._many(), commit=self.keeper)
+            return anyio.run(many)
+        anyio.run(
+            partial(
+                evaluate_in_processes,
+                items,
+                self._processes(),
+                processes=processes,
+                commit=self.keeper,
+                remark=partial(self.progress.say, always=True),
+                size=size,
             )
-            read, bad = read + 1, bad + (found.error is not None)
-            if self.max_bad_rows is not None and bad > self.max_bad_rows:
-                self.stopped = f"{bad} bad lines, the last is {number}; what follows was not read"
-                return
-            if read == self.limit:
-                return
+        )
+        return None
 
-    # --- the journal beside the output ---------------------------------------------------------
+    def _many(self) -> ManyOptions:
+        from aletheia.pipeline.evaluate_many import ManyOptions
+        from aletheia.pipeline.judge_setup import diagnose_options
 
-    def _journal(self, judges: Judges, digest: str) -> RowJournal | None:
-        from aletheia.pipeline.row_journal import RowJournal
+        options, now = self.options, self.options.settings
+        return ManyOptions(
+            judges=self.identity.judges,
+            diagnose=diagnose_options(
+                coverage=options.coverage,
+                repeat=options.repeat,
+                threshold=self.totals.threshold,
+            ),
+            concurrency=self._at_once if self.kind == "llm" else 1,
+            trace_budget_usd=now.per_trace_budget_usd,
+            run_budget_usd=now.run_budget_usd,
+            unknown_price=now.unknown_price,
+            stop_after=options.stop_after,
+            making=self.identity.making,
+        )
 
-        if self.target is None:
-            return None
-        path = self.target.with_name(f"{self.target.name}.partial")
-        fingerprint = self._fingerprint(judges, digest)
-        if not path.exists():
-            if self.resume:
-                self._say(f"there is no unfinished run in `{path}`: this is a new one")
-            return RowJournal.create(path, fingerprint)
-        if not self.resume:
-            self._say(f"the unfinished run in `{path}` is replaced; `--resume` would go on with it")
-            return RowJournal.create(path, fingerprint)
-        return _same_run(path, fingerprint)
+    def _processes(self) -> ProcessOptions:
+        from aletheia.pipeline.evaluate_processes import ProcessOptions
 
-    def _fingerprint(self, judges: Judges, digest: str) -> dict[str, str]:
-        from aletheia import __version__
-        from aletheia.pipeline.judge_setup import identity
-
-        return {
-            "data": digest,
-            "aletheia": __version__,
-            "coverage": self.coverage,
-            "repeat": str(self.repeat),
-            "map": ", ".join(f"{name}={key}" for name, key in sorted(self.names.items())),
-            **{f"judges: {name}": value for name, value in identity(judges).items()},
-        }
+        options = self.options
+        return ProcessOptions(
+            threshold=self.totals.threshold,
+            coverage=options.coverage,
+            repeat=options.repeat,
+            decompose=options.decompose,
+            results=options.persist,
+            making=self.identity.making,
+        )
 
     def _finish(self, journal: RowJournal | None) -> None:
-        if journal is None or self.target is None:
+        from aletheia.reports.trace_json import ROW_KEYS
+
+        self.progress.summary()
+        if journal is None or self.options.target is None:
             return
-        journal.write_to(self.target)
-        if not journal.unfinished:
+        journal.write_to(self.options.target, columns=ROW_KEYS)
+        if not journal.unfinished or self.options.file is None:
             journal.remove()
             return
         output.note(f"{journal.unfinished} rows are to be judged again: see `errors`")
@@ -201,66 +256,61 @@ class EvalRun:
 
     # --- what a person is told -----------------------------------------------------------------
 
-    def _say(self, line: str) -> None:
-        if not self.quiet:
-            output.note(line)
-
-    def _tell_begin(self, kind: str, journal: RowJournal | None) -> None:
-        done = f", {journal.rows} rows from an earlier run" if journal and journal.rows else ""
-        who = "the embedded judges"
-        if kind == "llm":
-            now = self.settings
+    def _tell_begin(self, journal: RowJournal | None) -> None:
+        resumed = journal.rows if journal is not None else 0
+        done = f", {resumed} rows from an earlier run" if resumed else ""
+        who, now = "the embedded judges", self.options.settings
+        if self.kind == "llm":
             who = f"`{now.judging_model}`, cut by `{now.decomposing_model}`"
-        traces = "1 trace" if self.total == 1 else f"{self.total} traces"
-        self._say(f"{traces}, judged by {who}{done}")
-        if kind == "embedded" and (self.concurrency or 1) > 1:
-            self._say("the embedded judges take one trace after the other: they use one core")
-        if journal is None:
-            self._say("the rows are not kept: `--output FILE.jsonl` keeps them")
+        elif self._at_once > 1:
+            who += f" in {self._at_once} processes"
+        if self.kind == "embedded" and (self.options.concurrency or 1) > self._at_once:
+            self.progress.say(f"there are {self._at_once} cores for {self.options.concurrency}")
+        total = self.source.total
+        traces = "1 trace" if total == 1 else f"{total} traces"
+        self.progress.begin(
+            f"{traces}, judged by {who}{done}", total=total, resumed=resumed, judge=self.kind
+        )
+        self.progress.resumed(resumed - (journal.unfinished if journal is not None else 0))
+        if journal is None and not self.options.persist:
+            self.progress.say("the rows are not kept: `--output FILE.jsonl` keeps them")
 
     def _count(self, outcome: TraceOutcome) -> None:
         from aletheia.pipeline.evaluate_many import NOT_JUDGED
 
+        place, row = f"{self.options.name}:{outcome.line}", outcome.row
+        if isinstance(self.source, StoreSource):
+            self.source.done(outcome.trace_id)
+            place = f"trace {row['id']}"
         if self.totals.add(outcome):
-            self._say(f"{self.name}:{outcome.line}: its id stands on an earlier line too")
-        errors = outcome.row["errors"]
+            self.progress.repeated(place)
+        errors = row["errors"]
         if outcome.failed is not None and NOT_JUDGED not in errors:
-            place = "" if "input" in errors else f"{self.name}:{outcome.line}: "
             where = next(iter(errors), "")
-            metric = f"{where}: " if place and where else ""
-            output.note(f"{place}{metric}{outcome.failed}")
-        tenth = self.totals.lines * _LINES // max(1, self.total)
-        if tenth > self.told and self.total > _LINES:
-            self.told = tenth
-            self._say(f"{self.totals.lines} of {self.total} traces done")
+            metric = f"{where}: " if where and where != "input" else ""
+            self.progress.failed(outcome.line, f"{place}: ", f"{metric}{outcome.failed}")
+        self.progress.row(
+            line=outcome.line,
+            id=row["id"],
+            failure_cell=row["failure_cell"],
+            error=outcome.failed,
+        )
 
     def _interrupted(self, journal: RowJournal | None) -> None:
-        if journal is None or not journal.rows:
+        total = self.source.total
+        kept = journal.rows if journal is not None else self.keeper.stored
+        if not kept:
             output.note("interrupted: nothing is kept")
             return
-        output.note(f"interrupted: {journal.rows} of {self.total} rows are in `{journal.path}`")
+        where = f"`{journal.path}`" if journal is not None else f"`{self.totals.store}`"
+        output.note(f"interrupted: {kept} of {total} rows are in {where}")
         output.note("")
-        output.note("hint: the same command with `--resume` goes on from there")
+        again = "" if self.options.file is None else " with `--resume`"
+        output.note(f"hint: the same command{again} goes on from there")
 
 
-def _same_run(path: Path, fingerprint: Mapping[str, str]) -> RowJournal:
-    from aletheia.errors import UsageError
-    from aletheia.pipeline.journal import differences
-    from aletheia.pipeline.row_journal import RowJournal
-
-    journal, earlier = RowJournal.reopen(path)
-    changed = differences(earlier, fingerprint)
-    if changed:
-        with journal:
-            raise UsageError(
-                f"the unfinished run in `{path}` was another one: {'; '.join(changed)}",
-                hint="without `--resume` it is replaced",
-            )
-    return journal
-
-
-def _guard(now: Settings, repeat: int, case: TraceCase) -> None:
-    """Refuse a trace that could cost too much, before anything is called."""
+def _guard(options: EvalOptions, case: TraceCase) -> None:
+    """Refuse a trace that could cost too much, before anything is stored or called."""
     from aletheia.schema.trace import ContextChunk
     from aletheia.sdk.budget import enforce_budget
 
@@ -268,31 +318,6 @@ def _guard(now: Settings, repeat: int, case: TraceCase) -> None:
         ContextChunk(text=unit.text, rank=at, source=unit.source)
         for at, unit in enumerate(case.evidence)
     ]
-    enforce_budget(case.query, chunks, case.response, repeat=repeat, settings=now)
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
-    """Open the file; standard input is copied first, as it is read twice."""
-    with ExitStack() as stack:
-        if file == "-":
-            stream: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
-            shutil.copyfileobj(sys.stdin.buffer, stream, _COPY_BYTES)
-            stream.seek(0)
-        else:
-            try:
-                stream = stack.enter_context(Path(file).open("rb"))
-            except OSError as error:
-                output.error(f"`{file}` cannot be read: {error.strerror}")
-                raise typer.Exit(NO_FILE) from None
-        yield stream
-
-
-def _scan(source: IO[bytes], limit: int | None) -> tuple[str, int]:
-    """Return the digest of the file and the number of lines that are to be judged."""
-    digest, lines = hashlib.sha256(), 0
-    for raw in source:
-        digest.update(raw)
-        lines += bool(raw.strip())
-    source.seek(0)
-    return f"sha256:{digest.hexdigest()}", lines if limit is None else min(lines, limit)
+    enforce_budget(
+        case.query, chunks, case.response, repeat=options.repeat, settings=options.settings
+    )

@@ -19,11 +19,14 @@ from aletheia.judges.base import FusedJudge, Judges, TraceCase
 from aletheia.llm.budget import Budget, UnknownPrice, budget_scope
 from aletheia.llm.tracking import CostScope
 from aletheia.pipeline.diagnose import DiagnoseOptions, diagnose
+from aletheia.pipeline.judge_setup import judge_id
 from aletheia.pipeline.runner import run_bounded
 from aletheia.reports.trace_json import error_row, trace_row
 from aletheia.schema.diagnosis import EvaluationResult
+from aletheia.schema.stored import NewTrace
 
 BUDGET: Final = "budget"
+CONTEXT: Final = "context"
 TIMEOUT: Final = "timeout"
 INTERNAL: Final = "internal"
 NOT_JUDGED: Final = "run"
@@ -38,27 +41,44 @@ RecordId = str | int | float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceItem:
-    """One line: a case to judge, or the `error` that says why there is none.
+    """One row: a case to judge, or the `error` that says why there is none.
 
-    `notes` go into the `making` of the result.
+    `line` says where it stands, `index` counts the rows (None = as `line`). `notes` go into the
+    `making` of the result. `trace` is what a store is to keep, `trace_id` its id there. `refused`
+    says why a case may not be judged, and `refused_for` under which key: it could cost too much
+    (`budget`), or nobody knows what was retrieved (`context`).
     """
 
     line: int
     id: RecordId | None = None
+    index: int | None = None
     case: TraceCase | None = None
     error: str | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
+    trace: NewTrace | None = None
+    trace_id: int | None = None
+    refused: str | None = None
+    refused_for: str = BUDGET
+
+    @property
+    def place(self) -> int:
+        """What tells the rows of a run apart, and puts them in order."""
+        return self.line if self.index is None else self.index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceOutcome:
-    """What became of a line. `again` says that it should be judged again in a later run.
+    """What became of a row. `again` says that it should be judged again in a later run.
 
     `failure` names the kind of failure of a provider, `over` says that the run cannot go on.
+    `trace_id` is the id of the trace in a store, `result` what is to be kept there.
     """
 
     line: int
     row: Mapping[str, Any]
+    place: int = 0
+    trace_id: int | None = None
+    result: EvaluationResult | None = None
     again: bool = False
     failure: str | None = None
     over: str | None = None
@@ -135,22 +155,23 @@ class _Run:
     async def judge(self, item: TraceItem) -> TraceOutcome:
         """Judge one item; whatever it meets becomes its row."""
         if item.case is None:
-            row = error_row(item.error or "", record_id=item.id, line=item.line)
-            return TraceOutcome(line=item.line, row=row)
+            return bad_row(item)
+        if item.refused is not None:
+            return unjudged(item, item.refused_for, item.refused)
         try:
             with anyio.fail_after(self._options.row_timeout_s):
                 return await self._judged(item, item.case)
         except (UsageError, ConfigError):
             raise
         except BudgetExceeded as error:
-            return _failed(item, BUDGET, str(error))
+            return unjudged(item, BUDGET, str(error))
         except TimeoutError:
             seconds = f"{self._options.row_timeout_s:g}"
-            return _failed(item, TIMEOUT, f"it was not judged within {seconds} seconds")
+            return unjudged(item, TIMEOUT, f"it was not judged within {seconds} seconds")
         except AletheiaError as error:
-            return _failed(item, INTERNAL, str(error))
+            return unjudged(item, INTERNAL, str(error))
         except Exception as error:  # noqa: BLE001 - the border of one trace
-            return _failed(item, INTERNAL, f"{type(error).__name__}: {error}")
+            return unjudged(item, INTERNAL, f"{type(error).__name__}: {error}")
 
     async def _judged(self, item: TraceItem, case: TraceCase) -> TraceOutcome:
         options = self._options
@@ -160,8 +181,11 @@ class _Run:
         with CostScope() as spent, budget_scope(budget):
             result = await diagnose(case, options.judges, options.diagnose)
         made = {**result.making, **options.making, **item.notes}
-        result = result.model_copy(update={"cost": spent.cost, "making": made})
-        return _outcome(item, result)
+        if item.trace_id is not None:
+            # By this name the store finds the traces that one judge found healthy.
+            made["judge"] = judge_id(options.judges.making)
+        changed = {"cost": spent.cost, "making": made, "trace_id": item.trace_id}
+        return _outcome(item, result.model_copy(update=changed))
 
     async def commit(self, _item: TraceItem, outcome: TraceOutcome) -> bool:
         """Hand an outcome on, and say whether the run may go on."""
@@ -185,11 +209,27 @@ class _Run:
 def not_judged(item: TraceItem, reason: str) -> TraceOutcome:
     """Return the row of an item that the run did not come to."""
     if item.case is None:
-        return TraceOutcome(
-            line=item.line,
-            row=error_row(item.error or "", record_id=item.id, line=item.line),
-        )
-    return _failed(item, NOT_JUDGED, f"not judged, the run had stopped: {reason}")
+        return bad_row(item)
+    return unjudged(item, NOT_JUDGED, f"not judged, the run had stopped: {reason}")
+
+
+def bad_row(item: TraceItem) -> TraceOutcome:
+    """Return the row of an item that holds no record."""
+    row = error_row(item.error or "", record_id=item.id, line=item.line)
+    return TraceOutcome(line=item.line, place=item.place, row=row)
+
+
+def unjudged(item: TraceItem, metric: str, message: str) -> TraceOutcome:
+    """Return the row of an item that should be judged again; `metric` says where it failed."""
+    row = error_row(message, record_id=item.id, line=item.line, metric=metric)
+    return TraceOutcome(
+        line=item.line, place=item.place, row=row, again=True, trace_id=item.trace_id
+    )
+
+
+def judged_before(item: TraceItem, result: EvaluationResult) -> TraceOutcome:
+    """Return the row of an item whose result is there already."""
+    return _outcome(item, result)
 
 
 def _outcome(item: TraceItem, result: EvaluationResult) -> TraceOutcome:
@@ -199,6 +239,9 @@ def _outcome(item: TraceItem, result: EvaluationResult) -> TraceOutcome:
     failure = _kind(messages) if messages and result.cost.failed else None
     return TraceOutcome(
         line=item.line,
+        place=item.place,
+        trace_id=item.trace_id,
+        result=result,
         row=trace_row(result, record_id=item.id, line=item.line),
         again=bool(messages),
         failure=failure,
@@ -208,11 +251,6 @@ def _outcome(item: TraceItem, result: EvaluationResult) -> TraceOutcome:
 
 def _kind(messages: Iterable[str]) -> str:
     return "; ".join(sorted({_CHANGING.sub("#", message) for message in messages}))
-
-
-def _failed(item: TraceItem, metric: str, message: str) -> TraceOutcome:
-    row = error_row(message, record_id=item.id, line=item.line, metric=metric)
-    return TraceOutcome(line=item.line, row=row, again=True)
 
 
 def _open_problem(row: Mapping[str, Any]) -> str | None:

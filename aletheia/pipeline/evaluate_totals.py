@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from textwrap import wrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from textwrap import TextWrapper
 from typing import Any, Final
 
-from aletheia.diagnosis.rates import Share, TraceRates, trace_rates
+from aletheia.diagnosis.calibrate import Threshold
+from aletheia.diagnosis.rates import TraceRates, trace_rates
 from aletheia.pipeline.evaluate_many import TraceItem, TraceOutcome, has_no_query
+from aletheia.pipeline.rate_text import cell_lines, rate_lines
 from aletheia.pipeline.row_journal import RowJournal
 from aletheia.reports import numbers
 from aletheia.reports.trace_json import INPUT
 from aletheia.schema.cost import Cost
-from aletheia.schema.diagnosis import Diagnosis, FailureCell, Flags
+from aletheia.schema.diagnosis import Diagnosis, Flags
 
 
 @dataclass(slots=True, kw_only=True)
 class EvaluateTotals:
     """Counts over the rows of a run. Ids are kept as hashes, diagnoses as one of each kind.
 
-    With `confident_only` a tentative cell is as good as none. `judge_error` says how often the
-    judge was wrong where it was measured.
+    With `confident_only` a tentative cell is as good as none. With `may_be_empty` a run over no
+    row at all is clean. `judge_error` says how often the
+    judge was wrong where it was measured. `threshold` is what a high sufficiency needed. `stored`
+    results were saved in the `project` of the `store`, which is None where nothing is kept. The
+    run took `seconds`, and `keeping_seconds` of them went into store and output.
     """
 
     confident_only: bool = False
+    may_be_empty: bool = False
     lines: int = 0
     bad: int = 0
     failed: int = 0
@@ -41,8 +47,13 @@ class EvaluateTotals:
     notes: Counter[str] = field(default_factory=Counter)
     unjudged: int = 0
     judge_error: str | None = None
-    _kinds: dict[Diagnosis, Diagnosis] = field(default_factory=dict, repr=False)
-    _diagnoses: list[Diagnosis] = field(default_factory=list, repr=False)
+    threshold: Threshold | None = None
+    project: str | None = None
+    store: str | None = None
+    stored: int = 0
+    seconds: float = 0.0
+    keeping_seconds: float = 0.0
+    _kinds: Counter[Diagnosis] = field(default_factory=Counter, repr=False)
     _seen: set[int] = field(default_factory=set, repr=False)
 
     @property
@@ -54,15 +65,15 @@ class EvaluateTotals:
     def exit_code(self) -> int:
         """0 clean, 1 no valid record, 2 a record failed or a line was bad."""
         if not self.records:
-            return 1
-        lacking = self.confident_only and any(item.tentative for item in self._diagnoses)
+            return 0 if self.may_be_empty and not self.lines else 1
+        lacking = self.confident_only and any(item.tentative for item in self._kinds)
         return 2 if self.bad or self.failed or lacking or self.stopped else 0
 
     @property
     def rates(self) -> TraceRates:
         """Cells and rates; a trace without a query is in none of them."""
         return trace_rates(
-            self._diagnoses, failed=self.unjudged, confident_only=self.confident_only
+            self._kinds.elements(), failed=self.unjudged, confident_only=self.confident_only
         )
 
     def add(self, outcome: TraceOutcome) -> bool:
@@ -93,7 +104,7 @@ class EvaluateTotals:
         if has_no_query(row):
             self.no_query += 1
             return
-        self._diagnoses.append(self._kinds.setdefault(reduced, reduced))
+        self._kinds[reduced] += 1
 
     def _is_repeated(self, record_id: object) -> bool:
         if record_id is None:
@@ -111,6 +122,8 @@ _NOTED: Final[Mapping[str, str]] = {
     "blank_chunks": "traces with blank chunks, which have no number",
     "ranks": "traces whose ranks were numbered anew",
     "replaced_characters": "traces with characters that are none, written as U+FFFD",
+    "python_list": "traces whose context was a Python list; JSON is safer",
+    "redacted": "traces that were redacted",
 }
 
 
@@ -128,15 +141,27 @@ def _reduced(diagnosis: Mapping[str, Any]) -> Diagnosis:
 
 
 def run_items(
-    items: Iterable[TraceItem], totals: EvaluateTotals, journal: RowJournal | None
+    items: Iterable[TraceItem],
+    totals: EvaluateTotals,
+    journal: RowJournal | None,
+    earlier: Callable[[TraceItem], TraceOutcome | None] | None = None,
 ) -> Iterator[TraceItem]:
-    """Yield what is to be judged; lines that the journal has done are counted and passed over."""
+    """Yield what is to be judged; rows that are done are counted and passed over.
+
+    The journal says which are, or `earlier`, where there is no journal.
+    """
     for item in items:
-        if journal is None or not journal.is_done(item.line):
+        found = None
+        if journal is not None and journal.is_done(item.place):
+            row = json.loads(journal.row(item.place))
+            found = TraceOutcome(line=item.line, place=item.place, row=row)
+        elif journal is None and earlier is not None:
+            found = earlier(item)
+        if found is None:
             yield item
             continue
         totals.resumed += 1
-        totals.add(TraceOutcome(line=item.line, row=json.loads(journal.row(item.line))))
+        totals.add(found)
 
 
 def summary_lines(totals: EvaluateTotals) -> Iterator[str]:
@@ -144,54 +169,24 @@ def summary_lines(totals: EvaluateTotals) -> Iterator[str]:
     rates = totals.rates
     yield f"{numbers.plural(totals.records, 'trace')}, {rates.evaluated} evaluated"
     if rates.evaluated:
-        yield from _cell_lines(rates)
+        yield from cell_lines(rates)
     yield ""
-    yield from _rate_lines(rates)
-    yield from _remarks(totals, rates)
+    yield from rate_lines(rates)
+    for remark in _remarks(totals, rates):
+        yield from _WRAPPER.wrap(remark)
 
 
-def _cell_lines(rates: TraceRates) -> Iterator[str]:
-    for cell in FailureCell:
-        count, doubtful = rates.cells[cell], rates.tentative_cells[cell]
-        doubt = f"  {doubtful} tentative" if doubtful else ""
-        share = numbers.percent(count, rates.evaluated)
-        yield f"  {cell.plain_name:<20}{numbers.count(count):>6}  {share:>4}{doubt}".rstrip()
-    if rates.empty_responses:
-        yield f"  {'Empty response':<20}{numbers.count(rates.empty_responses):>6}"
-
-
-def _rate_lines(rates: TraceRates) -> Iterator[str]:
-    rows = (
-        ("healthy", rates.healthy),
-        ("healthy or honest", rates.adjusted),
-        ("honest abstention", rates.honest_abstention),
-        ("over-refusal", rates.over_refusal),
-    )
-    for name, share in rows:
-        yield f"{name:<20}{_share_text(share)}"
-    if rates.unmeasured:
-        yield f"{'unmeasured':<20}{numbers.count_of(rates.unmeasured, rates.total)} traces"
-
-
-def _share_text(share: Share) -> str:
-    rate = share.rate
-    text = (
-        f"{numbers.percent_of(rate.value):>4}  {numbers.count_of(rate.numerator, rate.denominator)}"
-    )
-    if rate.low is not None and rate.high is not None:
-        low, high = numbers.percent_of(rate.low), numbers.percent_of(rate.high)
-        text += f", 95 % interval {low}–{high}"
-    if share.total > rate.denominator and share.low is not None and share.high is not None:
-        low, high = numbers.percent_of(share.low), numbers.percent_of(share.high)
-        text += f"; {low} at worst, {high} at best" if low != high else ""
-    return text
+_WRAPPER: Final = TextWrapper(
+    width=79, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+)
 
 
 def _remarks(totals: EvaluateTotals, rates: TraceRates) -> Iterator[str]:
+    if totals.threshold is not None and rates.evaluated:
+        yield f"high sufficiency begins at {totals.threshold.value:.2f}: {_learned(totals.threshold)}"
     if rates.tentative:
         error = f": {totals.judge_error}" if totals.judge_error else ""
-        told = f"tentative: {numbers.count_of(rates.tentative, rates.evaluated)} cells{error}"
-        yield from wrap(told, width=78, subsequent_indent="  ")
+        yield f"tentative: {numbers.count_of(rates.tentative, rates.evaluated)} cells{error}"
     counts = (
         (totals.bad, "lines without a valid record"),
         (totals.failed, "records that were not judged in full"),
@@ -199,6 +194,7 @@ def _remarks(totals: EvaluateTotals, rates: TraceRates) -> Iterator[str]:
         (totals.resumed, "rows from an earlier run"),
         (totals.blank, "blank lines skipped"),
         (totals.repeated, "ids that stood on an earlier line; `line` tells the rows apart"),
+        (totals.stored, f"stored in project `{totals.project}` of `{totals.store}`"),
     )
     for number, what in counts:
         if number:
@@ -219,6 +215,18 @@ def _remarks(totals: EvaluateTotals, rates: TraceRates) -> Iterator[str]:
         yield f"stopped: {totals.stopped}"
 
 
+def _learned(threshold: Threshold) -> str:
+    match threshold.source:
+        case "calibrated":
+            return (
+                f"calibrated{f' on {threshold.traces} healthy traces' if threshold.traces else ''}"
+            )
+        case "fallback_project":
+            return "the fallback, too few traces are healthy"
+        case "fallback_memory":
+            return "the fallback where no store keeps them"
+
+
 def summary_json(totals: EvaluateTotals) -> dict[str, Any]:
     """Return what a run came to as plain values for JSON."""
     names = ("lines", "records", "bad", "failed", "no_query", "resumed", "blank", "repeated")
@@ -227,6 +235,12 @@ def summary_json(totals: EvaluateTotals) -> dict[str, Any]:
         "rates": totals.rates.model_dump(mode="json"),
         "cost": totals.cost.model_dump(mode="json"),
         "stopped": totals.stopped,
+        "threshold": None if totals.threshold is None else asdict(totals.threshold),
+        "project": totals.project,
+        "store": totals.store,
+        "stored": totals.stored,
+        "seconds": round(totals.seconds, 3),
+        "keeping_seconds": round(totals.keeping_seconds, 3),
         "renamed": {key: name for name, key in totals.renamed},
         "unread": list(totals.unread),
         "exit_code": totals.exit_code,

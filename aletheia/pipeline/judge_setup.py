@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from aletheia.config import Settings
-from aletheia.diagnosis.calibrate import Threshold, fallback
+from aletheia.diagnosis.calibrate import CalibrationOptions, Threshold, fallback
 from aletheia.diagnosis.classify import ClassifyOptions, classify
 from aletheia.diagnosis.flags import Coverage
 from aletheia.diagnosis.suggest import suggest
-from aletheia.errors import ConfigError, UsageError
+from aletheia.errors import ConfigError, StoreError, UsageError
 from aletheia.judges.base import FusedJudge, Judges
 from aletheia.judges.rules import WholeDecomposer
 from aletheia.pipeline.diagnose import DiagnoseOptions
 
 if TYPE_CHECKING:
+    from aletheia.schema.diagnosis import Diagnosis
     from aletheia.schema.model import ChatModel
 
 JudgeChoice = Literal["auto", "embedded", "llm"]
@@ -137,14 +139,67 @@ def diagnose_options(
 
     Raises `UsageError` for an unknown `coverage` or a `repeat` below 1.
     """
+    options = _classify_options(coverage, threshold or fallback(persisted=False))
+    return DiagnoseOptions(
+        classify=partial(classify, options=options), suggest=suggest, repeat=repeat
+    )
+
+
+def calibration_options(settings: Settings) -> CalibrationOptions:
+    """Return from how many healthy traces a threshold is learned, and what holds before that."""
+    return CalibrationOptions(
+        traces=settings.calibration_min_traces,
+        project=settings.fallback_threshold_project,
+        memory=settings.fallback_threshold_memory,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Calibration:
+    """The threshold of one trace, asked for when its verdicts are there.
+
+    `look_up` reads it from a store; where that fails `otherwise` holds. Afterwards `ms` is how
+    long it took, and `problem` says what failed.
+    """
+
+    look_up: Callable[[], Threshold]
+    otherwise: Threshold
+    ms: float = 0.0
+    problem: str | None = None
+
+    def options(self, *, coverage: str = "grounded", repeat: int = 1) -> DiagnoseOptions:
+        """Return how that trace is diagnosed. Raises `UsageError` as `diagnose_options` does."""
+        options = _classify_options(coverage, self.otherwise)
+
+        def classified(**measured: Any) -> Diagnosis:  # noqa: ANN401 - as `Classify` has them
+            return classify(**measured, options=replace(options, threshold=self._threshold()))
+
+        return DiagnoseOptions(classify=classified, suggest=suggest, repeat=repeat)
+
+    def _threshold(self) -> Threshold:
+        started = time.perf_counter()
+        try:
+            return self.look_up()
+        except StoreError as error:
+            self.problem = str(error)
+            return self.otherwise
+        finally:
+            self.ms = (time.perf_counter() - started) * 1000
+
+
+def _classify_options(coverage: str, threshold: Threshold) -> ClassifyOptions:
     known = next((name for name in COVERAGES if name == coverage), None)
     if known is None:
         listed = ", ".join(f"`{name}`" for name in COVERAGES)
         raise UsageError(f"{coverage!r} is no coverage; there are {listed}")
-    options = ClassifyOptions(threshold=threshold or fallback(persisted=False), coverage=known)
-    return DiagnoseOptions(
-        classify=partial(classify, options=options), suggest=suggest, repeat=repeat
-    )
+    return ClassifyOptions(threshold=threshold, coverage=known)
+
+
+def judge_id(making: Mapping[str, str]) -> str:
+    """Name the judge by whom traces are calibrated together: its kind, and its model or version."""
+    kind = making.get("judge") or making.get("sufficiency_judge") or "unnamed"
+    model = making.get("judge_model") or making.get("embedded_model")
+    return kind if model is None or kind.endswith(f" {model}") else f"{kind} {model}"
 
 
 def identity(judges: Judges | FusedJudge) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Rows of a run over a file, on disk as each is finished, and put in order at the end.
 
-The first line says what the run is; each other line is `<line> <state> <row>`, in the order in
-which rows were finished. A later row of the same line replaces an earlier one. A last line that
+The first line says what the run is; each other line is `<number> <state> <row>`, in the order in
+which rows were finished. A later row of the same number replaces an earlier one. A last line that
 was cut by a crash is dropped, and that trace is judged again.
 """
 
@@ -10,15 +10,19 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
 from aletheia.errors import DataError, StoreError
 from aletheia.pipeline.journal import Fingerprint
+from aletheia.tabular import Format, output_format, replacing, write_rows
 
 VERSION: Final = 1
+_NOTE: Final = 0
+"""Number of a line that is no row; rows count from 1."""
 _DONE: Final = b"done"
 _OPEN: Final = b"open"
 """State of a row that should be judged again: a provider failed, or a budget was used up."""
@@ -30,8 +34,12 @@ class RowJournal:
     def __init__(self, path: Path, handle: IO[bytes]) -> None:
         self.path: Final = path
         self._handle = handle
-        self._places: dict[int, int] = {}
+        # Where the row of each number stands; the first line of the file is the header, so 0 is
+        # no place. Eight bytes a row, however many rows.
+        self._places = array("q")
+        self._rows = 0
         self._open: set[int] = set()
+        self.extra: Mapping[str, str] = {}
 
     @classmethod
     def create(cls, path: Path, fingerprint: Fingerprint) -> Self:
@@ -70,7 +78,7 @@ class RowJournal:
     @property
     def rows(self) -> int:
         """Lines that have a row."""
-        return len(self._places)
+        return self._rows
 
     @property
     def unfinished(self) -> int:
@@ -79,7 +87,7 @@ class RowJournal:
 
     def is_done(self, line: int) -> bool:
         """Whether a line has a row that stands."""
-        return line in self._places and line not in self._open
+        return self._has(line) and line not in self._open
 
     def row(self, line: int) -> bytes:
         """Return the row of a line as it was written, with its line feed."""
@@ -89,31 +97,38 @@ class RowJournal:
         self._handle.seek(here)
         return raw.split(b" ", 2)[2]
 
-    def append(self, line: int, row: bytes, *, again: bool) -> None:
-        """Write one row, which ends in a line feed; it is on the disk when this returns."""
+    def note(self, facts: Mapping[str, str]) -> None:
+        """Write down what a run that goes on should know; `extra` gives it back."""
+        self._write(b"%d %s %s\n" % (_NOTE, _DONE, json.dumps(dict(facts)).encode()))
+        self.extra = facts
+
+    def append(self, line: int, row: bytes, *, again: bool, sync: bool = True) -> None:
+        """Write one row, which ends in a line feed; with `sync` it is on the disk on return."""
         raw = b"%d %s %s" % (line, _OPEN if again else _DONE, row)
         place = self._handle.tell()
-        self._write(raw)
+        self._write(raw, sync=sync)
         self._note(raw, place)
+
+    def sync(self) -> None:
+        """Bring to the disk what was appended."""
+        self._write(b"")
 
     def in_order(self) -> Iterator[bytes]:
         """Yield the rows in the order of their lines."""
-        for line in sorted(self._places):
-            yield self.row(line)
+        for line in range(len(self._places)):
+            if self._has(line):
+                yield self.row(line)
 
-    def write_to(self, target: Path) -> None:
-        """Write the rows in order to `target`, which appears whole or not at all."""
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with temporary.open("wb") as handle:
+    def write_to(self, target: Path, *, columns: Sequence[str] | None = None) -> None:
+        """Write the rows in order to `target` in the format of its suffix, whole or not at all.
+
+        `columns` are the keys of all rows; where they are not given they are looked for first.
+        """
+        if output_format(target) is Format.JSONL:
+            with replacing(target) as handle:
                 handle.writelines(self.in_order())
-                handle.flush()
-                os.fsync(handle.fileno())
-            temporary.replace(target)
-        except OSError as error:
-            raise StoreError(f"`{target}` cannot be written: {error.strerror}") from None
-        finally:
-            temporary.unlink(missing_ok=True)
+            return
+        write_rows(target, map(json.loads, self.in_order()), columns=columns)
 
     def remove(self) -> None:
         """Delete the file: the output holds everything now."""
@@ -130,12 +145,21 @@ class RowJournal:
     ) -> None:
         self._handle.close()
 
+    def _has(self, line: int) -> bool:
+        return 0 <= line < len(self._places) and self._places[line] > 0
+
     def _note(self, raw: bytes, place: int) -> None:
         try:
             number, state, _ = raw.split(b" ", 2)
             line = int(number)
         except ValueError:
             raise DataError("a line of the journal is damaged", file=self.path) from None
+        if line == _NOTE:
+            self.extra = json.loads(raw.split(b" ", 2)[2])
+            return
+        if line >= len(self._places):
+            self._places.extend([0] * (line + 1 - len(self._places)))
+        self._rows += not self._places[line]
         self._places[line] = place
         if state == _OPEN:
             self._open.add(line)
@@ -154,11 +178,12 @@ class RowJournal:
             # A file system without locks: two runs at once are then up to the user.
             return
 
-    def _write(self, raw: bytes) -> None:
+    def _write(self, raw: bytes, *, sync: bool = True) -> None:
         try:
             self._handle.write(raw)
-            self._handle.flush()
-            os.fsync(self._handle.fileno())
+            if sync:
+                self._handle.flush()
+                os.fsync(self._handle.fileno())
         except OSError as error:
             raise StoreError(f"`{self.path}` cannot be written: {error.strerror}") from None
 

@@ -59,10 +59,7 @@ def check_claims(
     conflicts = find_conflicts(
         case.evidence, [_without_markers(claim.text, case) for claim, _ in known]
     )
-    stated = [
-        _conflicting(item, found)
-        for (_, item), found in zip(known, conflicts, strict=True)
-    ]
+    stated = [_conflicting(item, found) for (_, item), found in zip(known, conflicts, strict=True)]
     supported = [
         (claim, item) for (claim, _), item in zip(known, stated, strict=True) if item.verdict == "Y"
     ]

@@ -199,4 +199,5 @@ def _making(result: EvaluationResult) -> Iterator[Line]:
 def _judge(making: Mapping[str, str]) -> str:
     kind = making.get("judge") or making.get("faithfulness_judge", "an unknown judge")
     model = making.get("judge_model")
-    return spoken(kind) if model is None else f"{spoken(kind)}, {model}"
+    named = model is None or kind.endswith(f" {model}")
+    return spoken(kind) if named else f"{spoken(kind)}, {model}"

@@ -23,7 +23,7 @@ from aletheia.schema.model import ChatModel
 if TYPE_CHECKING:
     from aletheia.llm.build import ModelServices
 
-__all__ = ["leased_model"]
+__all__ = ["close_models", "leased_model"]
 
 _MOST: Final = 8
 
@@ -43,6 +43,17 @@ async def leased_model(settings: Settings, model: str | None = None) -> AsyncIte
         entry.users -= 1
         with anyio.CancelScope(shield=True):
             await models.trim(_MOST)
+
+
+async def close_models() -> None:
+    """Close the models of the running event loop, before it ends.
+
+    A loop that shuts down its generators closes models and their sockets at the same time, and
+    each would close the other.
+    """
+    held = _HELD.get()
+    if held is not None:
+        await held[1].aclose()
 
 
 @dataclass(slots=True, kw_only=True)

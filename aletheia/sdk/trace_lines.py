@@ -1,83 +1,138 @@
-"""Traces over JSON Lines: one record a line, each a trace or an error with its place."""
+"""Traces from rows of files: each row a trace, or an error with its place."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
-from aletheia.errors import DataError, UsageError
-from aletheia.sdk.records import UTF16_MARKS
+from aletheia.errors import DataError
 from aletheia.sdk.trace_input import TraceInput, read_trace
+from aletheia.sdk.trace_names import (
+    OTHER_NAMES,
+    TRACE_KEYS,
+    Found,
+    find_fields,
+    find_keys,
+    is_trace,
+    parse_map,
+    value_at,
+)
+from aletheia.tabular.base import Row, Table
+from aletheia.tabular.cells import list_in, text_in
+from aletheia.tabular.values import decode_object
 
 __all__ = [
+    "OTHER_NAMES",
     "TRACE_KEYS",
     "RecordId",
     "TraceLine",
     "decode_object",
+    "is_trace",
     "parse_map",
     "read_trace_line",
     "read_trace_record",
+    "read_traces",
 ]
 
 RecordId = str | int | float
 
-TRACE_KEYS: Final = ("query", "context", "response")
-"""The keys of a record beside `id`; without `query` only faithfulness is judged."""
-
-OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "query": ("question", "user_input", "input", "prompt"),
-    "context": (
-        *("contexts", "retrieved_contexts", "retrieval_context", "chunks", "documents"),
-        *("passages", "evidence"),
-    ),
-    "response": ("answer", "output", "actual_output", "completion", "prediction", "reply"),
-}
-"""What other tools call a field; such a key is read where the one of the contract is missing."""
-
 _LONGEST_ID: Final = 200
+PYTHON_LIST: Final = "python_list"
+"""Note of a trace whose context was written as Python shows a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceLine:
-    """What stands in line `number`: a `trace`, or the `error` that says why there is none.
+    """What stands in row `number`: a `trace`, or the `error` that says why there is none.
 
-    `renamed` are pairs of a field and the key it was read from, `unread` keys that nothing read.
+    `number` is the line on which the row begins, or its place in a file without lines; `index`
+    counts the rows. `renamed` are pairs of a field and the key it was read from, `unread` keys
+    that nothing read.
     """
 
     number: int
     id: RecordId | None
+    index: int = 0
     trace: TraceInput | None = None
     error: DataError | None = None
     renamed: tuple[tuple[str, str], ...] = ()
     unread: tuple[str, ...] = ()
 
 
+def read_traces(
+    table: Table, *, file: str, names: Mapping[str, str] | None = None
+) -> Iterator[TraceLine]:
+    """Read the traces of a table one by one; none of its rows raises.
+
+    `names` says which key or column holds a field, where it is not the one of the contract. Of a
+    table with columns they are found once. Raises `DataError` where it lacks some.
+    """
+    mapped = names or {}
+    if table.columns is None:
+        return (
+            _read(row, file, lambda record: find_fields(record, mapped)) for row in table.rows()
+        )
+    return _columnar(table, find_columns(table, file=file, names=mapped), file)
+
+
+def find_columns(
+    table: Table, *, file: str, names: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Say which column of a table holds each field. Raises one `DataError` about all it lacks."""
+    columns = table.columns or ()
+    keys = find_keys(columns, names or {}, file=file)
+    twice = next((key for key in keys.values() if columns.count(key) > 1), None)
+    if twice is not None:
+        raise DataError(f"two columns are called `{twice}`", file=file, hint="rename one of them")
+    return keys
+
+
+def _columnar(table: Table, keys: Mapping[str, str], file: str) -> Iterator[TraceLine]:
+    columns = table.columns or ()
+    read = set(keys.values())
+    unread = tuple(key for key in columns if "." not in key and not _is_read(key, read))
+
+    def fields(record: Mapping[str, object]) -> dict[str, Found]:
+        return {
+            name: _cell(name, Found(key, value_at(record, key)), texts=table.text_cells)
+            for name, key in keys.items()
+        }
+
+    # A nested column is read with the one that it stands in.
+    tops = {key[:at] for key in read for at, sign in enumerate(f"{key}.") if sign == "."}
+    for row in table.rows(tops):
+        yield replace(_read(row, file, fields), unread=unread)
+
+
+def _cell(name: str, found: Found, *, texts: bool) -> Found:
+    """Turn the text of a cell into the value it stands for."""
+    value = found.value
+    if not isinstance(value, str):
+        return found
+    if name == "context":
+        try:
+            value, listed = list_in(value)
+        except DataError as error:
+            raise DataError(error.message, field=name, hint=error.hint) from None
+        return replace(found, value=value, listed=listed)
+    if not texts:
+        return found
+    # Nothing stands in an empty cell; an empty response is one all the same.
+    return replace(found, value=text_in(value) or ("" if name == "response" else None))
+
+
 def read_trace_line(
     raw: bytes, number: int, *, file: str, names: Mapping[str, str] | None = None
 ) -> TraceLine:
-    """Read the record in line `number` (from 1) of `file`. Never raises for any line.
-
-    `names` says which key holds a field, where it is not the one of the contract.
-    """
-    found: RecordId | None = None
+    """Read the record in line `number` (from 1) of `file`. Never raises for any line."""
     try:
-        record = decode_object(raw)
-        found = _id_in(record)
-        trace, keys = read_trace_record(record, names=names)
+        row = Row(index=number, line=number, record=decode_object(raw))
     except DataError as error:
-        placed = DataError(error.message, file=file, line=number, hint=error.hint)
-        return TraceLine(number=number, id=found, error=placed)
-    return TraceLine(
-        number=number,
-        id=found,
-        trace=trace,
-        renamed=tuple((name, key) for name, key in keys.items() if name != key),
-        unread=tuple(key for key in record if key not in ("id", *keys.values())),
-    )
+        row = Row(index=number, line=number, error=error)
+    return _read(row, file, lambda record: find_fields(record, names or {}))
 
 
 def read_trace_record(
@@ -85,111 +140,73 @@ def read_trace_record(
 ) -> tuple[TraceInput, dict[str, str]]:
     """Read the trace in an object, and say which key each field was read from.
 
-    Raises DataError that names all fields that are missing.
+    Raises `DataError` that names all fields that are missing.
     """
-    keys = {name: _key_of(name, record, names or {}) for name in TRACE_KEYS}
-    missing = [name for name in ("context", "response") if keys[name] is None]
-    if missing:
-        others = "".join(f", and so is `{name}`" for name in missing[1:])
-        near = [hint for name in missing if (hint := _near(name, record))]
-        hint = "; ".join(near) or "`context` may be `[]`, and it has to be there"
-        raise DataError(f"it is missing{others}", field=missing[0], hint=hint)
-    found = {name: key for name, key in keys.items() if key is not None}
-    query = record[found["query"]] if "query" in found else None
-    return read_trace(query, record[found["context"]], record[found["response"]]), found
+    found = {name: item for name, item in find_fields(record, names or {}).items() if name != "id"}
+    return _trace(found), {name: item.key for name, item in found.items()}
 
 
-def parse_map(pairs: Iterable[str]) -> dict[str, str]:
-    """Read `field=KEY`. Raises UsageError for what is no such pair."""
-    names: dict[str, str] = {}
-    for pair in pairs:
-        name, sign, key = pair.partition("=")
-        if not sign or not key or name not in TRACE_KEYS:
-            listed = ", ".join(f"`{field}=KEY`" for field in TRACE_KEYS)
-            raise UsageError(f"`--map {pair}` names no field", hint=f"write {listed}")
-        names[name] = key
-    return names
-
-
-def _key_of(name: str, record: Mapping[str, object], names: Mapping[str, str]) -> str | None:
-    if name in names:
-        return names[name] if names[name] in record else None
-    if name in record:
-        return name
-    others = [key for key in OTHER_NAMES[name] if key in record and key not in names.values()]
-    if len(others) > 1:
-        listed = " and ".join(f"`{key}`" for key in others)
-        raise DataError(
-            f"it is missing, and {listed} could each be meant",
-            field=name,
-            hint=f"`--map {name}={others[0]}` decides",
-        )
-    return others[0] if others else None
-
-
-def _near(name: str, record: Mapping[str, object]) -> str | None:
-    close = get_close_matches(name, [str(key) for key in record], n=1, cutoff=0.6)
-    return f"`--map {name}={close[0]}` reads `{close[0]}` as `{name}`" if close else None
-
-
-def decode_object(raw: bytes) -> dict[str, Any]:
-    """Read one line as a JSON object. Raises DataError for everything that is none.
-
-    NaN, infinities, numbers too large for a float and a key with two values are errors.
-    """
-    if raw.startswith(UTF16_MARKS):
-        raise DataError("the text is UTF-16, not UTF-8", hint="convert the file to UTF-8")
+def _read(
+    row: Row, file: str, fields: Callable[[Mapping[str, object]], dict[str, Found]]
+) -> TraceLine:
+    found_id: RecordId | None = None
     try:
-        value = json.loads(
-            raw.decode("utf-8-sig"),
-            object_pairs_hook=_unique,
-            parse_float=_finite,
-            parse_constant=_refuse,
-        )
-    except UnicodeDecodeError as error:
-        byte = f"0x{raw[error.start]:02X}"
-        message = f"the text is not UTF-8: byte {byte} at position {error.start + 1}"
-        raise DataError(message, hint="convert the file to UTF-8") from None
-    except json.JSONDecodeError as error:
-        message = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        raise DataError(
-            f"the line is not JSON: {message} at character {error.pos + 1}",
-            hint="write one record a line",
-        ) from None
-    except (RecursionError, ValueError):
-        # Too many digits for an integer, or too many brackets.
-        raise DataError("the line is nested too deeply or holds a number too long") from None
-    if not isinstance(value, dict):
-        raise DataError("the line holds no JSON object", hint="write one record a line")
-    return value
+        if row.record is None:
+            raise row.error or DataError("it holds no record")
+        found_id = _id(row.record.get("id"))
+        found = fields(row.record)
+        if "id" in found:
+            found_id = _id(found["id"].value)
+        trace = _trace(found)
+    except DataError as error:
+        placed = DataError(error.message, file=file, line=row.line, hint=error.hint)
+        placed.field = error.field
+        return TraceLine(number=row.line, index=row.index, id=found_id, error=placed)
+    keys = {item.key for item in found.values()}
+    return TraceLine(
+        number=row.line,
+        index=row.index,
+        id=found_id,
+        trace=trace,
+        renamed=tuple((name, item.key) for name, item in found.items() if name != item.key),
+        unread=tuple(key for key in row.record if key != "id" and not _is_read(key, keys)),
+    )
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next((key for key, value in pairs if found[key] != value), None)
-        if twice is not None:
-            raise DataError(f"key {json.dumps(twice)[:60]} stands twice with different values")
-    return found
+def _is_read(key: str, keys: set[str]) -> bool:
+    return any(key == read or read.startswith(f"{key}.") for read in keys)
 
 
-def _finite(written: str) -> float:
-    value = float(written)
-    if not isfinite(value):
-        raise DataError(f"`{written[:40]}` is too large a number")
-    return value
+def _trace(found: Mapping[str, Found]) -> TraceInput:
+    context = found["context"]
+    query = found["query"].value if "query" in found else None
+    trace = read_trace(query, _chunks(context.value), found["response"].value)
+    if context.listed:
+        return replace(trace, notes={**trace.notes, PYTHON_LIST: "context"})
+    return trace
 
 
-def _refuse(name: str) -> object:
-    raise DataError(f"`{name}` is not JSON", hint="write null for a missing value")
+def _chunks(context: object) -> object:
+    """Let documents of a span (`document.content`) have their text where chunks have it."""
+    if not isinstance(context, list):
+        return context
+    return [_chunk(item) if isinstance(item, Mapping) else item for item in context]
 
 
-def _id_in(record: Mapping[str, object]) -> RecordId | None:
+def _chunk(item: Mapping[str, object]) -> Mapping[str, object]:
+    text = value_at(item, "document.content")
+    if "text" in item or not isinstance(text, str):
+        return item
+    return {"text": text, "score": value_at(item, "document.score")}
+
+
+def _id(value: object) -> RecordId | None:
     """Read the id as it was given; None where there is none."""
-    value = record.get("id")
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         said = json.dumps(value, default=str)[:_LONGEST_ID]
         raise DataError(f"it is {said}", field="id", hint="give a text or a number")
+    if isinstance(value, float) and not isfinite(value):
+        raise DataError("it is no finite number", field="id", hint="give a text or a number")
     return value

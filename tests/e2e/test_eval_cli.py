@@ -68,10 +68,16 @@ def environment(server: StubServer | None) -> dict[str, str]:
 
 
 def evaluate(
-    *arguments: object, cwd: Path, server: StubServer | None = None, stdin: bytes = b""
+    *arguments: object,
+    cwd: Path,
+    server: StubServer | None = None,
+    stdin: bytes = b"",
+    store: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
+    """Run the command to its end; the store, which takes a second to load, only where it is due."""
+    kept = () if store else ("--no-persist",)
     return subprocess.run(
-        command("eval", *arguments),
+        command("eval", *arguments, *kept),
         input=stdin,
         capture_output=True,
         cwd=cwd,
@@ -380,7 +386,7 @@ def held_run(path: Path, gate: Gate, sign: signal.Signals) -> tuple[int, bytes]:
     """Start a run, send it a signal while the gate holds it, and wait for its end."""
     with StubServer(answer=gate) as server:
         process = subprocess.Popen(
-            command("eval", path, "--output", "out.jsonl", "--concurrency", 1),
+            command("eval", path, "--output", "out.jsonl", "--concurrency", 1, "--no-persist"),
             cwd=path.parent,
             env=environment(server),
             stdout=subprocess.PIPE,
@@ -431,6 +437,54 @@ def test_another_run_is_not_resumed(traces: Any, server: StubServer) -> None:
     assert other.returncode == 2
     assert b"was another one: judges: " in other.stderr
     assert server.requests == []
+
+
+def ended_run(path: Path, sign: signal.Signals, *arguments: object) -> tuple[int, bytes]:
+    """Start a run, send it a signal when it has told of its first row, and wait for its end."""
+    process = subprocess.Popen(
+        command("eval", path, "--progress", "json", *arguments),
+        cwd=path.parent,
+        env=environment(None),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b'"row"' in line:
+            break
+    process.send_signal(sign)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+def many(traces: Any) -> Path:
+    response = "The mill opened in 1911. The mill was sold in 1950. It has {} red roofs."
+    path: Path = traces(*[record(id=n, response=response.format(n)) for n in range(160)])
+    return path
+
+
+def test_a_run_in_processes_that_was_killed_goes_on_from_the_store(traces: Any) -> None:
+    """Field case 158, without an output: the same totals as a run that nothing disturbed."""
+    path = many(traces)
+    assert ended_run(path, signal.SIGKILL, "-c", 2)[0] == -signal.SIGKILL
+
+    again = evaluate(path, "--resume", "--json", "-q", cwd=path.parent, store=True)
+    whole = evaluate(path, "--json", "-q", cwd=path.parent)
+    found, expected = json.loads(again.stdout), json.loads(whole.stdout)
+    assert (again.returncode, whole.returncode) == (0, 0)
+    assert 0 < found["resumed"] < 160
+    assert found["stored"] == 160 - found["resumed"]
+    for part in ("lines", "records", "failed"):
+        assert found[part] == expected[part]
+    assert found["rates"]["cells"] == expected["rates"]["cells"]
+
+
+def test_an_interrupted_run_in_processes_ends_them_and_says_what_is_kept(traces: Any) -> None:
+    returned, said = ended_run(many(traces), signal.SIGINT, "-c", 2)
+
+    assert (returned, b"Traceback" in said) == (130, False)
+    assert b"of 160 rows are in" in said
+    assert b"--resume" in said
 
 
 def test_the_same_run_gives_the_same_rows(traces: Any) -> None:

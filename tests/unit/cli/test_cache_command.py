@@ -37,6 +37,7 @@ def sql(path: Path, statement: str) -> None:
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The default database of the current directory, with three replies of two models."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ALETHEIA_DB_PATH", raising=False)
     found = tmp_path / "aletheia.db"
     put(found, "1", model="small")
     put(found, "2", model="small", text=ODD)
@@ -58,6 +59,7 @@ def test_without_a_cache_it_says_so_and_makes_none(
     arguments: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ALETHEIA_DB_PATH", raising=False)
 
     code, out, err = shown(arguments, capsys)
 

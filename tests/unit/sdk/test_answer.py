@@ -37,7 +37,7 @@ WRONG = answer_reply("The harbour of Port Ellery opened in 1912.", ["E1"])
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a directory without a cache or a `.env`, and with no endpoint."""
     monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ALETHEIA_DB_PATH"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -218,11 +218,12 @@ def test_without_decomposition_the_response_is_one_claim() -> None:
 # --- what the result says of itself -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("persist", "said"), [(True, "no store"), (False, "no")])
-def test_a_result_does_not_pretend_to_be_kept(persist: bool, said: str) -> None:
-    result = embedded(QUERY, CONTEXT, RESPONSE, persist=persist)
+def test_without_persisting_no_store_is_touched(tmp_path: Path) -> None:
+    """Not even one that could not be used."""
+    with settings.override(db_path=tmp_path / "none" / "a.db"):
+        result = embedded(QUERY, CONTEXT, RESPONSE, persist=False)
 
-    assert (result.trace_id, result.making["persisted"]) == (None, said)
+    assert (result.trace_id, result.making["persisted"], result.errors) == (None, "no", {})
     assert result.diagnosis.threshold == 0.8
     assert result.diagnosis.threshold_source == "fallback_memory"
 
@@ -292,12 +293,12 @@ def test_options_there_are_not_are_refused(options: dict[str, Any]) -> None:
 
 def test_judges_of_your_own_judge() -> None:
     result = evaluate(QUERY, CONTEXT, RESPONSE, judge=isolated(scripted(good_reply)))
-    assert result.making["judge"] == "llm"
+    assert result.making["judge"] == "llm scripted"
 
 
 def test_a_fused_judge_judges_what_it_cut_itself() -> None:
     fused = LLMFusedJudge(asker(scripted(good_reply)))
-    assert evaluate(QUERY, CONTEXT, RESPONSE, judge=fused).making["judge"] == "llm_fused"
+    assert evaluate(QUERY, CONTEXT, RESPONSE, judge=fused).making["judge"] == "llm_fused scripted"
     with pytest.raises(UsageError):
         evaluate(QUERY, CONTEXT, RESPONSE, judge=fused, decompose=False)
 

@@ -104,7 +104,7 @@ def test_an_unpaired_half_is_replaced_one_for_one_and_told() -> None:
     assert found.trace.notes["replaced_characters"] == "2"
 
 
-@pytest.mark.parametrize("pair", ["response", "=x", "response=", "id=x", "reply=x"])
+@pytest.mark.parametrize("pair", ["response", "=x", "response=", "ids=x", "reply=x"])
 def test_a_map_that_names_no_field_is_refused(pair: str) -> None:
     with pytest.raises(UsageError):
         parse_map([pair])
