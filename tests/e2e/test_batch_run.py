@@ -1,4 +1,4 @@
-"""`evaluate-ragas --batch` as a process, over a server with the Batch API."""
+"""`evaluate-ragas --batch`, over a server with the Batch API."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import TIMEOUT_S, environment
 from e2e.test_cache_run import arguments, variables, without_costs
-from e2e.test_evaluate_ragas import TIMEOUT_S, command, environment, evaluate, report
+from e2e.test_evaluate_ragas import command, evaluate, report
 from e2e.test_faults import MODEL, honest
 from stub_batch import BatchPlan
 from stub_server import StubServer

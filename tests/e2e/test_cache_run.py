@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e.test_evaluate_ragas import TIMEOUT_S, environment, evaluate, report
+from e2e.program import TIMEOUT_S, environment
+from e2e.test_evaluate_ragas import command, evaluate, report, rows_in
 from e2e.test_faults import MODEL, files, honest
 from stub_server import Recorded, Step, StubServer
 
@@ -149,8 +150,6 @@ def test_after_kill_9_nothing_is_paid_twice_and_the_sums_are_the_same(tmp_path: 
 
 def killed(questions: Path, out: Path, *options: str, **given: str) -> None:
     """Start a run and kill it after its second row."""
-    from e2e.test_evaluate_ragas import command, rows_in
-
     process = subprocess.Popen(
         command(questions, out, *options, "--concurrency", "1"),
         env=environment(**given),

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from e2e.test_evaluate_ragas import evaluate
+from e2e.test_evaluate_ragas import evaluate, evaluate_in_a_process
 from e2e.test_faults import MODEL, files, honest
 from stub_server import StubServer
 
@@ -26,7 +26,8 @@ def test_no_call_is_made_no_file_is_written_and_the_run_stays_within_the_figures
     out = tmp_path / "out"
     with StubServer(answer=honest, models=(MODEL,)) as server:
         variables = {"OPENAI_BASE_URL": server.base_url, "ALETHEIA_MODEL": "gpt-4o-mini"}
-        done = evaluate(questions, out, *options, "--dry-run", "--json", **variables)
+        dry = (*options, "--dry-run", "--json")
+        done = evaluate_in_a_process(questions, out, *dry, **variables)
         assert done.returncode == 0, done.stderr
         assert server.requests == []
         assert [item.name for item in tmp_path.iterdir()] == ["in"]

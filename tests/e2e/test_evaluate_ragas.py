@@ -1,24 +1,22 @@
-"""`aletheia evaluate-ragas` as a process: offline, over HTTP, interrupted, killed, badly used."""
+"""`aletheia evaluate-ragas` as a user runs it: offline, over HTTP, interrupted, killed, badly used."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import TIMEOUT_S, Done, environment, here, line, process
 from stub_server import Rule, Step, StubServer, answer_json
 
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 180
 TIMELESS = {"timings_ms", "created_at", "resumed", "command"}
 
 
@@ -33,37 +31,25 @@ def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def environment(**more: str) -> dict[str, str]:
-    """The environment of a user without any setting."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("ALETHEIA_", "OPENAI_"))
-    }
-    return {**kept, **more}
-
-
-def command(questions: Path, out: Path, *options: str) -> list[str]:
+def arguments_of(questions: Path, out: Path, *options: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "aletheia", "evaluate-ragas"),
-        *("--knowledge-graph", str(ROOT / "graphs" / "aldermoor.json")),
+        *("evaluate-ragas", "--knowledge-graph", str(ROOT / "graphs" / "aldermoor.json")),
         *("--questions", str(questions), "--output-dir", str(out)),
         *options,
     ]
 
 
-def evaluate(
-    questions: Path, out: Path, *options: str, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(questions, out, *options),
-        env=environment(**variables),
-        cwd=out.parent,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+def command(questions: Path, out: Path, *options: str) -> list[str]:
+    """The command line of a process, for those that are interrupted."""
+    return line(*arguments_of(questions, out, *options))
+
+
+def evaluate(questions: Path, out: Path, *options: str, **variables: str) -> Done:
+    return here(*arguments_of(questions, out, *options), cwd=out.parent, **variables)
+
+
+def evaluate_in_a_process(questions: Path, out: Path, *options: str, **variables: str) -> Done:
+    return process(*arguments_of(questions, out, *options), cwd=out.parent, **variables)
 
 
 def report(out: Path) -> dict[str, Any]:
@@ -84,7 +70,7 @@ def timeless(value: Any) -> Any:
 def undisturbed(six: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of one run that nobody disturbed."""
     out = tmp_path_factory.mktemp("undisturbed") / "out"
-    done = evaluate(six, out)
+    done = evaluate_in_a_process(six, out)
     assert done.returncode == 0, done.stderr
     (out / "stdout.txt").write_text(done.stdout, encoding="utf-8")
     (out / "stderr.txt").write_text(done.stderr, encoding="utf-8")
@@ -126,7 +112,7 @@ def test_nothing_but_the_two_files_is_left(undisturbed: Path) -> None:
 def test_json_on_stdout_is_the_report_and_nothing_else(
     six: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    done = evaluate(six, tmp_path / "out", "--json", "--quiet")
+    done = evaluate_in_a_process(six, tmp_path / "out", "--json", "--quiet")
 
     assert done.returncode == 0
     assert timeless(json.loads(done.stdout)) == timeless(report(undisturbed))
@@ -421,18 +407,8 @@ def test_bad_input_is_one_error_and_exit_2(tmp_path: Path, case: str, said: list
         case "missing option":
             del arguments["--questions"]
 
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "aletheia", "evaluate-ragas"),
-            *(part for pair in arguments.items() for part in pair),
-        ],
-        env=environment(**variables),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    given = [part for pair in arguments.items() for part in pair]
+    done = here("evaluate-ragas", *given, cwd=tmp_path, **variables)
 
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""

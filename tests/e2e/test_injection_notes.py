@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from e2e.test_evaluate_ragas import environment, evaluate, report
+from e2e.program import here
+from e2e.test_evaluate_ragas import evaluate, report
 from e2e.test_report_pages import CHROMIUM, FLAGS
 
 pytestmark = pytest.mark.e2e
@@ -67,13 +67,7 @@ def test_a_checked_row_names_it(tmp_path: Path) -> None:
     }
     path = tmp_path / "replies.jsonl"
     path.write_text(json.dumps(record) + "\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "aletheia", "verify", str(path)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = here("verify", path, cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     row = json.loads(done.stdout)

@@ -1,15 +1,13 @@
-"""`aletheia make-questions` and `aletheia fictionalise` as processes."""
+"""`aletheia make-questions` and `aletheia fictionalise` as a user runs them."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import here, process
 
 pytestmark = pytest.mark.e2e
 
@@ -17,26 +15,10 @@ CLASH = {
     "directed": True,
     "multigraph": True,
     "graph": {},
-    "nodes": [
-        {"id": "a", "name": "Korral", "type": "Town", "korral_prize": "9 marks"},
-        {"id": "b", "name": "Mira Holt", "type": "Person", "born": "1901"},
-    ],
-    "links": [{"source": "b", "target": "a", "relation": "was_born_in"}],
+    "nodes": [{"id": str(year), "name": str(year)} for year in range(1000, 2100)],
+    "links": [],
 }
-"""A graph whose attribute key holds a name: keys are not renamed."""
-
-
-def run(cwd: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "ALETHEIA"))}
-    return subprocess.run(
-        [sys.executable, "-m", "aletheia", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=environment,
-        timeout=120,
-        check=False,
-    )
+"""A graph where every year is a name: by whatever years move, one lands on another."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -45,15 +27,14 @@ def read(path: Path) -> dict[str, Any]:
 
 def test_a_made_set_is_run_offline_and_nearly_all_right(tmp_path: Path) -> None:
     """40 questions, evaluated without a model: at least 85 % right or rightly abstained."""
-    made = run(
-        tmp_path, "make-questions", "aldermoor", "--output", "made.json", "--n", 40, "--seed", 4
-    )
+    asked = ("--output", "made.json", "--n", 40, "--seed", 4)
+    made = process("make-questions", "aldermoor", *asked, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert "40 questions, 8 of them without an answer" in made.stderr
     assert made.stdout == ""
 
-    done = run(tmp_path, "evaluate-ragas", "--knowledge-graph", "aldermoor",
-               "--questions", "made.json", "--output-dir", "out")  # fmt: skip
+    done = here("evaluate-ragas", "--knowledge-graph", "aldermoor",
+                "--questions", "made.json", "--output-dir", "out", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = read(next((tmp_path / "out").glob("*.json")))["detailed_results"]
     right = sum(bool(row["correct"] if row["answerable"] else row["abstained"]) for row in rows)
@@ -63,17 +44,8 @@ def test_a_made_set_is_run_offline_and_nearly_all_right(tmp_path: Path) -> None:
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(
-            tmp_path,
-            "make-questions",
-            "aldermoor",
-            "--output",
-            f"{name}.json",
-            "--n",
-            20,
-            "--seed",
-            seed,
-        )
+        asked = ("--output", f"{name}.json", "--n", 20, "--seed", seed)
+        assert here("make-questions", "aldermoor", *asked, cwd=tmp_path).returncode == 0
     first, again, other = ((tmp_path / f"{n}.json").read_text() for n in "abc")
 
     assert first.replace('"a"', "") == again.replace('"b"', "")
@@ -94,7 +66,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_and_nothing_written(
     arguments: tuple[str, ...], said: str, tmp_path: Path
 ) -> None:
-    done = run(tmp_path, *arguments)
+    done = here(*arguments, cwd=tmp_path)
 
     assert done.returncode == 2
     assert said in done.stderr
@@ -103,8 +75,9 @@ def test_what_is_wrong_is_said_and_nothing_written(
 
 def test_a_fictional_world_is_written_and_answered(tmp_path: Path) -> None:
     """Graph, questions and card are written, no old name is left, and three of four questions are right."""
-    done = run(tmp_path, "fictionalise", "terrorist_orgs", "--output", "world.json", "--seed", 3,
-               "--questions", "terrorist_orgs", "--questions-output", "asked.json")  # fmt: skip
+    done = process("fictionalise", "terrorist_orgs", "--output", "world.json", "--seed", 3,
+                   "--questions", "terrorist_orgs", "--questions-output", "asked.json",
+                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "old names left: 0" in done.stderr
     card = (tmp_path / "world.md").read_text(encoding="utf-8")
@@ -113,8 +86,8 @@ def test_a_fictional_world_is_written_and_answered(tmp_path: Path) -> None:
     text = (tmp_path / "world.json").read_text() + (tmp_path / "asked.json").read_text()
     assert not any(name in text for name in ("Hezbollah", "Hizballah", "Lebanon", "al-Qa'ida"))
 
-    ran = run(tmp_path, "evaluate-ragas", "--knowledge-graph", "world.json",
-              "--questions", "asked.json", "--output-dir", "out")  # fmt: skip
+    ran = here("evaluate-ragas", "--knowledge-graph", "world.json",
+               "--questions", "asked.json", "--output-dir", "out", cwd=tmp_path)  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     rows = read(next((tmp_path / "out").glob("*.json")))["detailed_results"]
     right = sum(bool(row["correct"] if row["answerable"] else row["abstained"]) for row in rows)
@@ -125,19 +98,19 @@ def test_files_that_are_there_are_kept_unless_forced(tmp_path: Path) -> None:
     """The card counts too: nothing is written if any of the files is there."""
     (tmp_path / "world.md").write_text("mine")
     arguments = ("fictionalise", "aldermoor", "--output", "world.json")
-    refused = run(tmp_path, *arguments)
+    refused = here(*arguments, cwd=tmp_path)
     assert refused.returncode == 2
     assert "`world.md` is there already" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["world.md"]
 
-    assert run(tmp_path, *arguments, "--force").returncode == 0
+    assert here(*arguments, "--force", cwd=tmp_path).returncode == 0
     assert (tmp_path / "world.md").read_text() != "mine"
 
 
 def test_a_name_that_is_left_ends_in_1(tmp_path: Path) -> None:
     (tmp_path / "clash.json").write_text(json.dumps(CLASH))
-    done = run(tmp_path, "fictionalise", "clash.json", "--output", "world.json")
+    done = here("fictionalise", "clash.json", "--output", "world.json", cwd=tmp_path)
 
     assert done.returncode == 1
-    assert "Old name left: `Korral` in the key, relation or type" in done.stderr
+    assert "Old name left: `2080` in the node id" in done.stderr
     assert (tmp_path / "world.json").exists()

@@ -1,15 +1,13 @@
-"""`aletheia probe` as a process: offline, over HTTP, out of budget, badly used; and its page."""
+"""`aletheia probe` as a user runs it: offline, over HTTP, out of budget, badly used; and its page."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import Done, here, process
 from stub_server import Rule, Step, StubServer, answer_json
 
 pytestmark = pytest.mark.e2e
@@ -35,22 +33,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def probe(world: Path, out: Path, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "ALETHEIA_"))}
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "aletheia", "probe"),
-            *("--knowledge-graph", str(world / "graph.json")),
-            *("--questions", str(world / "questions.json")),
-            *("--output-dir", str(out), *options),
-        ],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**kept, "ALETHEIA_DB_PATH": str(out.with_suffix(".db")), **more},
-        timeout=120,
-        check=False,
+def options_of(world: Path, out: Path, *options: str) -> tuple[str, ...]:
+    return (
+        *("probe", "--knowledge-graph", str(world / "graph.json")),
+        *("--questions", str(world / "questions.json"), "--output-dir", str(out), *options),
     )
+
+
+def probe(world: Path, out: Path, *options: str, **more: str) -> Done:
+    given = {"ALETHEIA_DB_PATH": str(out.with_suffix(".db")), **more}
+    return here(*options_of(world, out, *options), cwd=out.parent, **given)
 
 
 def report(out: Path) -> dict[str, Any]:
@@ -70,7 +62,7 @@ def remembering() -> list[Rule]:
 
 
 def test_offline_every_answer_is_from_evidence(world, tmp_path):
-    done = probe(world, tmp_path / "out")
+    done = process(*options_of(world, tmp_path / "out"), cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert "from evidence                  3" in done.stdout

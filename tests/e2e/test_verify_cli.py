@@ -1,18 +1,19 @@
-"""`aletheia verify` as a process: what it reads, writes, says, and ends with."""
+"""`aletheia verify` as a user runs it: what it reads, writes, says, and ends with."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.program import Done, environment, here, line
 
 pytestmark = pytest.mark.e2e
 
+ROOT = Path(__file__).parents[2]
 EVIDENCE = ["The pump runs at 40 Hz.", {"text": "Mara Quint built it.", "source": "Log"}]
 
 
@@ -30,22 +31,26 @@ WRONG = record("wrong", "The pump runs at 50 Hz.")
 BAD = '{"id": "bad", "reply": "x"}'
 
 
-def verify(
-    *arguments: object, stdin: bytes = b"", cwd: Path | None = None, **environment: str
+def verify(*arguments: object, cwd: Path = ROOT) -> Done:
+    return here("verify", *arguments, cwd=cwd)
+
+
+def verify_in_a_process(
+    *arguments: object, stdin: bytes = b"", **variables: str
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "aletheia", "verify", *map(str, arguments)],
+        line("verify", *arguments),
         input=stdin,
         capture_output=True,
-        cwd=cwd,
-        env={**os.environ, **environment},
+        env=environment(**variables),
         timeout=60,
         check=False,
     )
 
 
-def rows(output: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in output.decode("utf-8").splitlines()]
+def rows(output: str | bytes) -> list[dict[str, Any]]:
+    text = output.decode("utf-8") if isinstance(output, bytes) else output
+    return [json.loads(row) for row in text.split("\n") if row]
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_the_exit_status_and_the_rows(
 def test_a_bad_line_is_named_with_file_line_and_field(written: Any) -> None:
     path = written(GOOD, BAD)
 
-    assert f"{path}:2: field `evidence`: it is missing" in verify(path).stderr.decode()
+    assert f"{path}:2: field `evidence`: it is missing" in verify(path).stderr
 
 
 @pytest.mark.parametrize(
@@ -105,15 +110,14 @@ def test_bad_usage_is_one_error_without_a_traceback(
 
     done = verify(*arguments, cwd=tmp_path)
 
-    said_on_stderr = done.stderr.decode()
-    assert (done.returncode, done.stdout) == (code, b"")
-    assert said in said_on_stderr
-    assert "Traceback" not in said_on_stderr
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def test_standard_input_is_read_for_a_dash() -> None:
-    done = verify("-", stdin=b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n\r\n{")
+    done = verify_in_a_process("-", stdin=b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n\r\n{")
 
     assert (done.returncode, len(rows(done.stdout))) == (2, 2)
     assert "standard input:3: the line is not JSON" in done.stderr.decode()
@@ -144,7 +148,7 @@ def test_rows_are_utf_8_whatever_the_terminal_says(written: Any, encoding: str) 
         record("東京 \u2028", evidence=["Zürich 😀"]), r'{"id": "\ud83d", "evidence": 1}'
     )
 
-    done = verify(path, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    done = verify_in_a_process(path, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
 
     assert [row["id"] for row in rows(done.stdout)] == ["東京 \u2028", "\ud83d"]
 
@@ -155,7 +159,7 @@ def test_output_goes_into_a_file_that_is_whole(written: Any, tmp_path: Path) -> 
 
     done = verify(written(GOOD, WRONG), "--output", target)
 
-    assert (done.returncode, done.stdout) == (3, b"")
+    assert (done.returncode, done.stdout) == (3, "")
     assert len(rows(target.read_bytes())) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "rows.jsonl"]
 
@@ -167,17 +171,17 @@ def test_a_device_is_written_to_and_not_replaced(written: Any) -> None:
 
 def test_a_row_is_there_before_the_next_line_is_read() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "aletheia", "verify", "-"],
+        line("verify", "-"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        for line in (GOOD, WRONG):
-            running.stdin.write(line.encode() + b"\n")
+        for given in (GOOD, WRONG):
+            running.stdin.write(given.encode() + b"\n")
             running.stdin.flush()
-            assert json.loads(running.stdout.readline())["id"] == json.loads(line)["id"]
+            assert json.loads(running.stdout.readline())["id"] == json.loads(given)["id"]
         running.stdin.close()
         assert running.wait(timeout=60) == 3
 
