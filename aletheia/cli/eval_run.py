@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from aletheia.store import TraceStore
 
 __all__ = ["EvalRun"]
+
+_SQLITE: Final = "sqlite"
 
 NO_FILE: Final = 1
 INTERRUPTED: Final = 130
@@ -126,7 +129,7 @@ class EvalRun:
         from aletheia.pipeline.stored import store_for
 
         store = store_for(self.options.settings)
-        self.totals.store = store.url.removeprefix("sqlite:///")
+        self.totals.store = _shown_place(store.url)
         self.totals.project = self.options.settings.project
         return store
 
@@ -321,3 +324,12 @@ def _guard(options: EvalOptions, case: TraceCase) -> None:
     enforce_budget(
         case.query, chunks, case.response, repeat=options.repeat, settings=options.settings
     )
+
+
+def _shown_place(url: str) -> str:
+    """Name a store for a person; a file below the working directory by its path from there."""
+    if not url.startswith(_SQLITE):
+        return url
+    path = Path(url.split(":///", 1)[1])
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
