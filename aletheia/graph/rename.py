@@ -281,14 +281,15 @@ def graph_texts(store: GraphStore) -> Iterator[str]:
 
 def _new_ids(store: GraphStore, renaming: Renaming) -> dict[str, str]:
     """Give ids that carry names new ones; ids without meaning stay."""
-    used = {
+    opaque = {
         i for i, n in zip(store.ids, store.names, strict=True) if _OPAQUE.fullmatch(i) and i != n
     }
     ids: dict[str, str] = {}
+    used = set(opaque)
     for node, old in enumerate(store.ids):
-        new = old if old in used else _new_id(old, renaming.apply(store.names[node]))
+        new = old if old in opaque else _new_id(old, renaming.apply(store.names[node]))
         base, number = new, 1
-        while new in used and new != old:
+        while new in used and old not in opaque:
             number += 1
             new = f"{base}-{number}"
         used.add(new)

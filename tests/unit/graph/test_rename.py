@@ -463,3 +463,5 @@ def test_what_cannot_be_avoided_is_told() -> None:
     new, renaming = rename(graph, 0)
 
     assert check(graph, new, renaming).leftovers
+    # Told, and yet no two things become one.
+    assert new.n_nodes == graph.n_nodes == 1100
